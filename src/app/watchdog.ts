@@ -3,7 +3,7 @@ import type { Clock, LastRuns } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { targetName } from "../fleet/model.ts";
+import { targetName, type Instant } from "../fleet/model.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { lookEveryMs } from "../notify/pipeline.ts";
@@ -21,13 +21,18 @@ interface Watched {
   readonly name: string;
   readonly intervalMs: number;
   readonly dueInMs: (ranAtMs: number) => number;
-  /** Since when runs are expected. Monotonic. */
-  sinceMs: number;
+  /** The last run, or since when runs are expected. */
+  last: Instant;
+  /** Monotonic. */
+  nextRunMs: number;
 }
 
 /** How many usual intervals a run is overdue. `words` counts from the previous run, so one interval more. */
 const silentAfter = { lateBy: 1, words: "twice" };
 const deadAfter = { lateBy: 9, words: "ten times" };
+
+/** How soon a loop that was silent is noticed to run again. */
+const lookAgainMs = 10_000;
 
 /** The timer may fire a moment early. */
 const leastWaitMs = 1_000;
@@ -62,15 +67,20 @@ export class Watchdog {
     intervalMs: number,
     dueInMs: (ranAtMs: number) => number = () => intervalMs,
   ): void {
-    const sinceMs = this.nowMs();
-    this.watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, sinceMs });
+    const last = this.clock.now();
+    const nextRunMs = last.monotonicMs + intervalMs;
+    this.watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, last, nextRunMs });
     this.checkSoon();
   }
 
   /** From now on runs are expected. */
   start(): void {
     this.running = true;
-    for (const each of this.watched.values()) each.sinceMs = this.nowMs();
+    for (const each of this.watched.values()) {
+      each.last = this.clock.now();
+      // Every loop runs for the first time soon after the start, also while its schedule pauses.
+      each.nextRunMs = this.nowMs() + each.intervalMs;
+    }
     this.check();
   }
 
@@ -111,12 +121,13 @@ export class Watchdog {
   }
 
   /** Monotonic. */
-  private timesOf({ loop, name, sinceMs, intervalMs, dueInMs }: Watched) {
-    const run = this.runs.get(`${loop} ${name}`);
-    // Every loop runs for the first time soon after the start, also while its schedule pauses.
-    if (!run || run.monotonicMs < sinceMs)
-      return { lastRunMs: sinceMs, nextRunMs: sinceMs + intervalMs };
-    return { lastRunMs: run.monotonicMs, nextRunMs: run.monotonicMs + dueInMs(run.utcMs) };
+  private timesOf(each: Watched) {
+    const run = this.runs.get(`${each.loop} ${each.name}`);
+    if (run && run !== each.last && run.monotonicMs >= each.last.monotonicMs) {
+      each.last = run;
+      each.nextRunMs = run.monotonicMs + each.dueInMs(run.utcMs);
+    }
+    return { lastRunMs: each.last.monotonicMs, nextRunMs: each.nextRunMs };
   }
 
   private isOverdue(each: Watched, lateBy: number): boolean {
@@ -156,15 +167,18 @@ export class Watchdog {
       }
     }
     if (!this.running) return;
-    // What is overdue is looked at again soon: it may run again.
+    const nowMs = this.nowMs();
+    // What is overdue may run again.
+    const lookAtMs = ({ intervalMs }: Watched, nextRunMs: number): number => {
+      const overdueAtMs = nextRunMs + silentAfter.lateBy * intervalMs;
+      return overdueAtMs < nowMs ? nowMs + lookAgainMs : overdueAtMs;
+    };
     const dueMs = this.watched
       .values()
-      .map((each) => this.timesOf(each).nextRunMs + silentAfter.lateBy * each.intervalMs)
+      .map((each) => lookAtMs(each, this.timesOf(each).nextRunMs))
       .reduce((earliest, each) => Math.min(earliest, each), Infinity);
     if (dueMs === Infinity) return;
-    this.cancel = this.clock.setTimer(Math.max(dueMs - this.nowMs(), leastWaitMs), () =>
-      this.check(),
-    );
+    this.cancel = this.clock.setTimer(Math.max(dueMs - nowMs, leastWaitMs), () => this.check());
   }
 
   /** Not at once for each of very many that are watched together. */
@@ -213,10 +227,12 @@ export function loopsOf(config: Config): readonly WatchedLoop[] {
  */
 function dueInOf(times: CronTimes, intervalMs: number): (ranAtMs: number) => number {
   const shortestMs = times.intervalMs;
-  let round = { startMs: Infinity, nextMs: Infinity, afterNextMs: Infinity };
+  let rounds: readonly ReturnType<typeof roundAt>[] = [];
   return (ranAtMs) => {
-    // Very many units run in the same round.
-    if (ranAtMs < round.startMs || ranAtMs >= round.nextMs) round = roundAt(times, ranAtMs);
+    // Very many units run in the same round, or in the one before it.
+    const known = rounds.find(({ startMs, nextMs }) => ranAtMs >= startMs && ranAtMs < nextMs);
+    const round = known ?? roundAt(times, ranAtMs);
+    if (!known) rounds = [round, ...rounds.slice(0, 1)];
     const { startMs, nextMs, afterNextMs } = round;
     // Right after the start a round that follows too closely is passed over (see `createScheduler`).
     const mayBePassedOver = nextMs - ranAtMs < shortestMs / 2 && afterNextMs - nextMs > intervalMs;

@@ -18,7 +18,7 @@ function watchWith(
   return { watchdog: new Watchdog(clock, log, runs), noteRun };
 }
 
-it("says within a second that a loop runs again", () => {
+it("says within ten seconds that a loop runs again", () => {
   const clock = createFakeClock();
   const events: string[] = [];
   const note = (fields: { readonly event: string }): void => void events.push(fields.event);
@@ -28,7 +28,7 @@ it("says within a second that a loop runs again", () => {
   clock.advance(21_000);
   expect(events).toEqual(["loop.silent"]);
   noteRun("us/research");
-  clock.advance(second);
+  clock.advance(10 * second);
   expect(events).toEqual(["loop.silent", "loop.recovered"]);
   watchdog.stop();
   expect(clock.armed).toBe(0);
