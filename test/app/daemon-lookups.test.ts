@@ -3,7 +3,6 @@ import { createDaemon } from "../../src/app/daemon.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { startPeer } from "../service/peer.ts";
 import { createWatchedClock } from "../simulator/start-simulator.ts";
-import { postLookup } from "../support/post-lookup.ts";
 import { testConfig } from "../support/test-config.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
@@ -22,6 +21,17 @@ async function serveDaemon(rateLimit: object) {
   const daemon = await createDaemon(config, { log, clock });
   onTestFinished(() => daemon.stop());
   return { daemon, clock, address: await daemon.serve(), paths };
+}
+
+/** Looks something up over HTTP. @param lookup with its fields as a query, such as `user?id=user-1` */
+function postLookup(address: string, lookup: string, init: RequestInit = {}): Promise<Response> {
+  const { pathname, searchParams } = new URL(lookup, `${address}/api/v1/lookups/`);
+  return fetch(address + pathname, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(Object.fromEntries(searchParams)),
+    ...init,
+  });
 }
 
 describe("a look-up through the daemon", () => {

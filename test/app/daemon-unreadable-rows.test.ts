@@ -14,9 +14,8 @@ import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { listServers } from "../../src/api/operations/targets.ts";
 import { notifications } from "../support/heard.ts";
 import { runCommand } from "../support/run-command.ts";
-import { outOfRange, spoil, unreadable } from "../support/spoil.ts";
 import { dumpStore } from "../support/store-dump.ts";
-import { watchWorld } from "../support/watched-world.ts";
+import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
 
 const flap = { changes: 3, within: "10m" };
@@ -25,6 +24,31 @@ const rules = [
   { name: "probe-failing", on: "probe", failing: { polls: 1 }, flap },
 ];
 const probes = [{ name: "login", operation: "user", id: "user-1", every: "5s" }];
+
+/** Runs statements on the store between two runs of the daemon. */
+async function spoil(
+  world: WatchedWorld,
+  statements: string,
+  changed?: { readonly alerts?: object },
+): Promise<void> {
+  await world.daemon().stop();
+  {
+    using database = new DatabaseSync(world.config.store.path);
+    database.exec(statements);
+  }
+  await world.restart(changed);
+}
+
+function unreadable(world: WatchedWorld): readonly unknown[] {
+  return world.log.flatMap(({ event, table, row }) =>
+    event === "store.row_unreadable" ? [[table, row]] : [],
+  );
+}
+
+/** A statement that gives every row of a table a number that JavaScript cannot hold. */
+function outOfRange(table: string, column: string): string {
+  return `update ${table} set ${column} = 9223372036854775807`;
+}
 
 /** How rows of a table are spoilt, all of them, and as which row that is known. */
 const spoilt: readonly (readonly [table: string, change: string, row: RegExp])[] = [

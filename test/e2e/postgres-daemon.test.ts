@@ -11,6 +11,7 @@ import { startSandwatch } from "../support/sandwatch-process.ts";
 import { cert } from "../support/self-signed.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
+import { expectEachOnce } from "./support/each-once.ts";
 import { until } from "./support/until.ts";
 import { queryPostgres } from "../support/query-postgres.ts";
 
@@ -79,16 +80,6 @@ type World = Awaited<ReturnType<typeof openWorld>>;
 
 const isReady = ({ ready }: World) => until("ready", async () => (await ready()).status === 200);
 
-/** Each incident is notified once when it fires and once when it resolves, in this order. */
-function expectEachOnce({ peer }: World, incidents: number): void {
-  expect(peer.refused).toEqual([]);
-  expect(peer.alerts.map(({ type }) => type)).toEqual(
-    Array.from({ length: incidents }, () => ["incident.firing", "incident.resolved"]).flat(),
-  );
-  expect(new Set(peer.alerts.map(({ webhookId }) => webhookId)).size).toBe(2 * incidents);
-  expect(new Set(peer.attemptedIds).size).toBe(2 * incidents);
-}
-
 describe("a daemon on PostgreSQL", () => {
   it("polls, notifies, continues after a restart, and answers commands without a daemon", async () => {
     const world = await openWorld();
@@ -121,7 +112,7 @@ describe("a daemon on PostgreSQL", () => {
     const { code, out, err } = await second.ended;
     expect([code, err]).toEqual([0, ""]);
     expect(out).not.toContain("T0PSECRET");
-    expectEachOnce(world, 1);
+    expectEachOnce(world.peer, 1);
   });
 
   it("is shown by doctor", async () => {

@@ -17,7 +17,6 @@ import { research, server, serverError, startMs, targetDown } from "../../suppor
 import { readListing, type Listing } from "../../support/listing.ts";
 
 export const intervalMs = 30_000;
-export const atOnce: Hold = { kind: "duration", ms: 0 };
 export const lasting = (ms: number): Hold => ({ kind: "duration", ms });
 export const inPolls = (polls: number): Hold => ({ kind: "polls", polls });
 
