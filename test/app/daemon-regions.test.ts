@@ -127,25 +127,6 @@ describe("a region that fails as a whole", () => {
       expect.stringMatching(/^resolved Resolved after \d+ s: eu failing( as a whole)?$/),
     ]);
   });
-
-  it("is notified at the next interval if the id that was drawn for its incident is taken", async () => {
-    const ids = ["first", "first", "second"];
-    const world = await watch({
-      alerts: { rules: [{ name: "region-down", on: "region", failing: { polls: 2 } }] },
-      overrides: { newIncidentId: () => ids.shift() ?? "" },
-    });
-    world.fail({ kind: "status", status: 400 });
-    await world.poll(2);
-    world.fail();
-    await world.poll(2);
-    world.fail({ kind: "status", status: 400 });
-    await world.poll(3);
-    expect(world.alerts.map(({ data }) => data.incidents.map(({ id }) => id))).toEqual([
-      ["first"],
-      ["first"],
-      ["second"],
-    ]);
-  });
 });
 
 it("single failed polls of a target are not flapping", async () => {
