@@ -5,34 +5,26 @@ import type { Secret } from "./secret.ts";
 /** The permission that a route or an operation requires. */
 export type Permission = "health" | "metrics" | "read" | "act" | "call" | "reload" | "delete";
 
+export const roles = ["health", "metrics", "viewer", "operator", "caller", "admin"] as const;
+export type Role = (typeof roles)[number];
+
 const toRead = ["health", "metrics", "read"] as const;
 
 /**
  * What each role allows. `act` changes what is notified; `call` spends the rate limit of API keys and shows the
  * service's data; `delete` deletes history.
  */
-const permissionsOf = {
+const permissionsOf: Readonly<Record<Role, readonly Permission[]>> = {
   health: ["health"],
   metrics: ["health", "metrics"],
   viewer: toRead,
   operator: [...toRead, "act"],
   caller: [...toRead, "call"],
   admin: [...toRead, "act", "call", "reload", "delete"],
-} as const satisfies Readonly<Record<string, readonly Permission[]>>;
-
-export type Role = keyof typeof permissionsOf;
-
-export const roles: readonly Role[] = [
-  "health",
-  "metrics",
-  "viewer",
-  "operator",
-  "caller",
-  "admin",
-];
+};
 
 export function allows(role: Role, permission: Permission): boolean {
-  return (permissionsOf[role] as readonly Permission[]).includes(permission);
+  return permissionsOf[role].includes(permission);
 }
 
 /** Who may do what over HTTP. */

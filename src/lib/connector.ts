@@ -55,7 +55,7 @@ export function createConnector({
     if (socket instanceof Socket) connecting.add(socket);
   };
   const tunnel = (through: Proxy, to: Destination, signal = closing.signal) =>
-    openTunnel(through, to, { timeoutMs: tunnelTimeoutMs, signal, secureContext });
+    openTunnel(through, to, tunnelTimeoutMs, signal, secureContext);
   const connectThrough = async (
     through: Proxy,
     options: ConnectOptions,

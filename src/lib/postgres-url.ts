@@ -2,24 +2,10 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** How a connection to PostgreSQL is encrypted and what is checked of the server, as `sslmode` of libpq. */
-export const sslModes = ["disable", "require", "verify-ca", "verify-full"] as const;
-export type SslMode = (typeof sslModes)[number];
+const sslModes = ["disable", "require", "verify-ca", "verify-full"] as const;
+type SslMode = (typeof sslModes)[number];
 
-/** What the address of a database says. */
-export interface PostgresAddress {
-  /** A name, an IP address, or the folder of a Unix socket. */
-  readonly host: string;
-  readonly port: number;
-  /** Both as people write them. */
-  readonly place: string;
-  readonly database: string;
-  readonly user: string;
-  /** Empty: none. */
-  readonly password: string;
-  readonly sslMode: SslMode;
-  /** A file with certificates of authorities in PEM. Null: those of Node.js. */
-  readonly rootCertificateFile: string | null;
-}
+export type PostgresAddress = NonNullable<ReturnType<typeof parsePostgresUrl>>;
 
 const parameters = new Set(["host", "port", "user", "sslmode", "sslrootcert"]);
 
@@ -29,7 +15,7 @@ const parameters = new Set(["host", "port", "user", "sslmode", "sslrootcert"]);
  *
  * @returns undefined for anything else
  */
-export function parsePostgresUrl(text: string): PostgresAddress | undefined {
+export function parsePostgresUrl(text: string) {
   const url = /^postgres(?:ql)?:\/\//.test(text) ? URL.parse(text) : null;
   if (!url || url.hash !== "") return undefined;
   const given = url.searchParams;
@@ -43,15 +29,19 @@ export function parsePostgresUrl(text: string): PostgresAddress | undefined {
     if (host === "" || user === "" || database.includes("/") || !sslMode) return undefined;
     if (!Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
     return {
+      /** A name, an IP address, or the folder of a Unix socket. */
       host,
       port,
+      /** Both as people write them. */
       place: host.startsWith("/") ? host : `${host.includes(":") ? `[${host}]` : host}:${port}`,
       database,
       user,
+      /** Empty: none. */
       password: decodeURIComponent(url.password),
       sslMode,
+      /** A file with certificates of authorities in PEM. Null: those of Node.js. */
       rootCertificateFile: given.get("sslrootcert"),
-    };
+    } as const;
   } catch {
     // A % that encodes nothing.
     return undefined;

@@ -81,18 +81,17 @@ export class ProxyError extends Error {
   }
 }
 
-interface TunnelOptions {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  /** For a proxy with https. Default: the certificates that Node.js trusts. */
-  readonly secureContext?: SecureContext | undefined;
-}
-
-/** Connects through the proxy (RFC 9110, section 9.3.6). It rejects with a `ProxyError`. */
+/**
+ * Connects through the proxy (RFC 9110, section 9.3.6). It rejects with a `ProxyError`.
+ *
+ * @param secureContext for a proxy with https. Undefined: the certificates that Node.js trusts
+ */
 export function openTunnel(
   { url }: Proxy,
   to: Destination,
-  { timeoutMs, signal, secureContext }: TunnelOptions,
+  timeoutMs: number,
+  signal: AbortSignal,
+  secureContext?: SecureContext,
 ): Promise<Socket> {
   const { protocol, hostname, port: proxyPort, username, password } = new URL(url.reveal());
   const host = isIPv6(to.hostname) ? `[${to.hostname}]` : to.hostname;

@@ -6,20 +6,16 @@ import { promisedOperations } from "./operations.ts";
 import type { PromisedOperation } from "./operations.ts";
 import { validationSchema } from "./schemas.ts";
 
-/** Where the document is in force. The URL may be relative to where the document was found. */
-export interface PromisedServer {
-  readonly url: string;
-  readonly description: string;
-}
-
 const description = `Read-only look-ups of sandboxes, users, universes and white-labeling. The \
 interface document shows no status but the 200 of the listing of sandboxes; the others are those \
 that the service's public material shows.`;
 
-type OpenApiDocument = ReturnType<typeof createDocument>;
-
-/** The interface as an OpenAPI 3.1 document, made of the schemas that answers are held against. */
-export function describeInterface(servers: readonly PromisedServer[]): OpenApiDocument {
+/**
+ * The interface as an OpenAPI 3.1 document, made of the schemas that answers are held against.
+ *
+ * @param servers where it is in force. A URL may be relative to where the document was found
+ */
+export function describeInterface(servers: { url: string; description: string }[]) {
   return createDocument(
     {
       openapi: "3.1.0",
@@ -28,7 +24,7 @@ export function describeInterface(servers: readonly PromisedServer[]): OpenApiDo
         version: "0.1.0",
         description,
       },
-      servers: servers.map(({ url, description: of }) => ({ url, description: of })),
+      servers,
       security: [{ apiKey: [] }],
       paths: Object.fromEntries(
         operations.map((operation) => {

@@ -96,7 +96,8 @@ describe("a tunnel", () => {
     openTunnel(
       { url: new Secret(url), noProxy: [] },
       destinationOf(new URL("https://us.example.com")),
-      { timeoutMs, signal: never },
+      timeoutMs,
+      never,
     );
 
   it.each([

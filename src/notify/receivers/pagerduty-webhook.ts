@@ -46,38 +46,29 @@ const webhookSchema = z.object({
   }),
 });
 
-/** An event of PagerDuty. */
-export interface PagerdutyEvent {
-  readonly id: string;
-  /** Such as `incident.acknowledged`. */
-  readonly type: string;
-  /** UTC milliseconds. */
-  readonly occurredAtMs: number;
-  /** The user who did it; null: an integration, or PagerDuty itself. */
-  readonly user: { readonly id: string; readonly name: string } | null;
-  /** PagerDuty's id of the incident. */
-  readonly incidentId: string;
-  /** The `dedup_key` of the alert that opened the incident. Null: the event does not say. */
-  readonly alert: string | null;
-  /** Of a note. */
-  readonly content: string | null;
-}
+export type PagerdutyEvent = NonNullable<ReturnType<typeof readPagerdutyWebhook>>;
 
-/** Null: it is no event of PagerDuty. */
-export function readPagerdutyWebhook(body: Uint8Array): PagerdutyEvent | null {
+/** An event of PagerDuty. Null: the body is none. */
+export function readPagerdutyWebhook(body: Uint8Array) {
   const read = webhookSchema.safeParse(parseJson(body));
   if (!read.success) return null;
   const { id, event_type: type, occurred_at: occurredAtMs, agent, data } = read.data.event;
   const isUser = agent?.type === "user_reference" || agent?.type === "user";
   return {
     id,
+    /** Such as `incident.acknowledged`. */
     type,
+    /** UTC milliseconds. */
     occurredAtMs,
+    /** The user who did it; null: an integration, or PagerDuty itself. */
     user: agent && isUser ? { id: agent.id, name: agent.summary ?? agent.id } : null,
+    /** PagerDuty's id of the incident. */
     incidentId: data.incident?.id ?? data.id ?? "",
+    /** The `dedup_key` of the alert that opened the incident. Null: the event does not say. */
     alert: data.incident_key ?? null,
+    /** Of a note. */
     content: data.content ?? null,
-  };
+  } as const;
 }
 
 function parseJson(body: Uint8Array): unknown {

@@ -158,28 +158,20 @@ const clickSchema = z.object({
   ),
 });
 
-/** A click on a button of a message. */
-export interface SlackClick {
-  /** Of this click, however often it is sent. */
-  readonly id: string;
-  readonly action: SlackAction;
-  /** UTC milliseconds. */
-  readonly occurredAtMs: number;
-  readonly user: { readonly id: string; readonly name: string };
-  readonly channel: string;
-  readonly ts: string;
-}
+export type SlackClick = NonNullable<ReturnType<typeof readSlackClick>>;
 
-/** Null: it is no click on a button of sandwatch. */
-export function readSlackClick(payload: unknown): SlackClick | null {
+/** A click on a button of a message. Null: it is none of sandwatch. */
+export function readSlackClick(payload: unknown) {
   const read = clickSchema.safeParse(payload);
   if (!read.success) return null;
   const { user, container, actions } = read.data;
   const { channel_id: channel, message_ts: ts } = container;
   const [{ action_id: action, action_ts: atText }] = actions;
   return {
+    /** Of this click, however often it is sent. */
     id: `${channel} ${ts} ${user.id} ${action} ${atText}`,
     action,
+    /** UTC milliseconds. */
     occurredAtMs: Math.round(Number(atText) * 1_000),
     user: { id: user.id, name: user.username ?? user.name ?? user.id },
     channel,
