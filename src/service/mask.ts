@@ -5,14 +5,15 @@ import { isArray, isObject } from "./json.ts";
 import type { JsonObject, JsonValue } from "./json-value.ts";
 import { promisedOperations } from "./operations.ts";
 
-/** Shows of a response only what the interface's schemas mark as `shown`. */
-export type Mask = ReturnType<typeof createMask>;
-
 const answers = new Map(
   operations.map((each) => [each, schemaNode(promisedOperations[each].answer)]),
 );
 
-/** @param apiKey the key of the call, which the response might repeat */
+/**
+ * Shows of a response only what the interface's schemas mark as `shown`.
+ *
+ * @param apiKey the key of the call, which the response might repeat
+ */
 export function createMask(apiKey: Secret) {
   const key = apiKey.reveal();
 

@@ -10,12 +10,6 @@ import { commonLabels, incidentFields, runbookFor } from "./message-text.ts";
 /** @param textOf fills one template */
 type Fill = (textOf: (template: FillTemplate) => string) => Json;
 
-export interface FilledBody {
-  readonly body: Json;
-  /** Some text could not be filled, or was too long: the summary is in its place. */
-  readonly isReplaced: boolean;
-}
-
 /**
  * Compiles all texts of a body, but not the names of its fields. JSON is made of what they give, so nothing in a value can
  * change the body's form.
@@ -27,7 +21,7 @@ export function compileBody(template: Json) {
     nowMs: number,
     externalUrl: string | null = null,
     longestText = Infinity,
-  ): FilledBody => {
+  ) => {
     const variables = variablesOf(notification, nowMs, externalUrl);
     let isReplaced = false;
     const body = fill((textOf) => {
@@ -36,6 +30,7 @@ export function compileBody(template: Json) {
       isReplaced = true;
       return variables.summary;
     });
+    /** `isReplaced`: some text could not be filled, or was too long, and the summary is in its place. */
     return { body, isReplaced };
   };
 }
