@@ -1,24 +1,16 @@
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { WatchedProbe } from "../polling/watched-probe.ts";
+import type { WatchedTarget } from "../polling/watched-target.ts";
 import { PostgresError } from "../store/postgres/session.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 import type { Watchdog } from "./watchdog.ts";
 import type { Readiness } from "../web/health-routes.ts";
 
-export interface TargetHealth {
-  /** Whether a poll of it ended since the start, whatever its outcome. */
-  readonly polled: boolean;
-  /** Polls in a row that the store did not accept. */
-  readonly lostPolls: number;
-  /** The error of the last one. */
-  readonly lostBecause?: unknown;
-}
-
-export interface ProbeHealth {
-  /** Runs in a row that the store did not accept. */
-  readonly lostRuns: number;
-}
+export type TargetHealth = Pick<WatchedTarget, "polled" | "lostPolls"> &
+  Partial<Pick<WatchedTarget, "lostBecause">>;
+type ProbeHealth = Pick<WatchedProbe, "lostRuns">;
 
 /** Of a receiver that is notified of incidents. */
 export interface ReceiverHealth {
@@ -30,7 +22,7 @@ export interface ReceiverHealth {
   readonly ungroupedForMs: number | null;
 }
 
-export interface HealthDeps {
+interface HealthDeps {
   readonly config: Config;
   readonly store: Store;
   readonly targets: readonly TargetHealth[];

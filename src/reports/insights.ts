@@ -12,11 +12,9 @@ import type { PresentUnit, ReportSources, UnitIds } from "./report-sources.ts";
 import { selectTargets, type ReportedTarget } from "./reported-targets.ts";
 import type { Zone } from "./zone.ts";
 
-export interface InsightsQuery extends OutlookQuery {
+interface InsightsQuery extends OutlookQuery {
   readonly zone: Zone;
 }
-
-export type Insights = Awaited<ReturnType<typeof readInsights>>;
 
 /** Of each kind. */
 const mostShown = 10;

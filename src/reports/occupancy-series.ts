@@ -9,24 +9,15 @@ import { countedFor } from "./report-fields.ts";
 import { createRowGroups } from "./row-groups.ts";
 import type { TimeRange } from "./time-range.ts";
 
-export interface SeriesQuery extends Omit<ReportQuery, "fields" | "after"> {
+interface SeriesQuery extends Omit<ReportQuery, "fields" | "after"> {
   /** The names of the servers. Empty: all. */
   readonly names: readonly string[];
   /** The length of a cell, a whole number of five minutes. Null: it is chosen. */
   readonly stepMs: number | null;
 }
 
-/** How many servers there were, cell by cell. */
-export interface OccupancySeries {
-  /** As it was asked for, rounded outwards to the buckets that are kept. */
-  readonly range: TimeRange;
-  readonly stepMs: number;
-  readonly cells: readonly SeriesCell[];
-  readonly notes: readonly string[];
-}
-
 /** A stretch of time. The first and the last one are clipped to the range, and so may be shorter. */
-export interface SeriesCell extends TimeRange {
+interface SeriesCell extends TimeRange {
   /** On average over the whole cell: how many servers were in each status, and how many were unobserved. */
   readonly average: CountByStatus;
   readonly unobserved: number;
@@ -39,11 +30,12 @@ const fewestCells = 60;
 const mostBuckets = 200_000;
 const fewestCellsOfMany = 12;
 
-/** @throws {RefusedError} when the range has not begun */
-export async function readSeries(
-  query: SeriesQuery,
-  sources: ReportSources,
-): Promise<OccupancySeries> {
+/**
+ * How many servers there were, cell by cell, in a range that is rounded outwards to the buckets that are kept.
+ *
+ * @throws {RefusedError} when the range has not begun
+ */
+export async function readSeries(query: SeriesQuery, sources: ReportSources) {
   const { asked, keptFrom, selectIn, reportOf, notesOn } = await openOccupancy(query, sources);
   const stepMs = query.stepMs ?? chooseStep(asked, keptFrom, selectIn(asked).length);
   const { names, of } = query;

@@ -2,7 +2,7 @@ import type { Target } from "../fleet/model.ts";
 import { shownName } from "../fleet/text.ts";
 import { RefusedError } from "../lib/refused-error.ts";
 import type { OccupancyReader, TargetFilter } from "../store/occupancy-history.ts";
-import { compareUrgency, outlookOf, type Outlook } from "./outlook.ts";
+import { compareUrgency, outlookOf } from "./outlook.ts";
 import { readPoolSeries, type PoolQuery } from "./outlook-series.ts";
 import { overallAnswer } from "./outlook-text.ts";
 import { UsageSums } from "./pool-usage.ts";
@@ -24,21 +24,7 @@ export interface OutlookQuery {
   readonly pools: readonly PoolField[];
 }
 
-export interface PoolOutlook {
-  readonly pool: GroupValues;
-  /** Such as `git in us/research`. */
-  readonly name: string;
-  readonly outlook: Outlook;
-}
-
-export interface Outlooks {
-  /** When the first pool runs out, in a sentence. */
-  readonly answer: string;
-  /** Of all together. */
-  readonly all: Outlook;
-  /** The most urgent one first. */
-  readonly pools: readonly PoolOutlook[];
-}
+export type Outlooks = Awaited<ReturnType<typeof readOutlooks>>;
 
 /** More would not fit into memory, and nobody reads them. */
 const mostPools = 10_000;
@@ -53,7 +39,7 @@ export async function readOutlooks(
   occupancy: OccupancyReader,
   labelsOf: LabelsOf,
   onHours?: PoolQuery["onHours"],
-): Promise<Outlooks> {
+) {
   const valueField = valueFieldOf(fields);
   const groups = new Map<string, GroupValues>();
   const known = new Map<Target, Map<string, string>>();
@@ -85,6 +71,7 @@ export async function readOutlooks(
       (one, other) =>
         compareUrgency(one.outlook, other.outlook) || compareValues(one.pool, other.pool, fields),
     );
+  // The most urgent pool comes first.
   return { answer: overallAnswer(pools, of), all: outlookOf(all ?? none, threshold), pools };
 }
 

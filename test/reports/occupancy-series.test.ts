@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { statuses } from "../../src/fleet/model.ts";
-import { readSeries, type OccupancySeries } from "../../src/reports/occupancy-series.ts";
+import { readSeries } from "../../src/reports/occupancy-series.ts";
 import type { ReportSources } from "../../src/reports/report-sources.ts";
 import { openZone, utc } from "../../src/reports/zone.ts";
 import { recordHistory } from "../support/recorded-history.ts";
@@ -21,7 +21,10 @@ interface Asked {
   readonly tz?: string;
 }
 
-function seriesOf(sources: ReportSources, asked: Asked): Promise<OccupancySeries> {
+function seriesOf(
+  sources: ReportSources,
+  asked: Asked,
+): Promise<Awaited<ReturnType<typeof readSeries>>> {
   const { from, to, now = to, names = [], stepMs = null, tz = "UTC" } = asked;
   const range = { fromMs: Date.parse(from), toMs: Date.parse(to) };
   const query = {
