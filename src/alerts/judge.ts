@@ -125,7 +125,7 @@ function* judgeListing(
   const diff = yield* diffSnapshots(state.snapshot, snapshot, observation);
   const reachability = state.progress.failuresInARow > 0 ? "came_back" : null;
   const poll = { at, progress, snapshot, diff, stretch, gap, reachability } as const;
-  // No incident is open that could change, and what is listed opened none before.
+  // The listing is the one before, which opened no incident: there is nothing that rules could change.
   const isKnown = snapshot === state.snapshot && complete && state.rulesApplied;
   if (isKnown && state.incidents.size + state.flaps.size === 0) {
     return { ...poll, incidents: noOutcome };

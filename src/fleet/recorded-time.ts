@@ -52,7 +52,7 @@ export interface RecordedPoll extends Pick<Stretch, "elapsedMs" | "observed"> {
   readonly atMs: number;
   /** Why nothing is observed after it. Null: the listing was complete. */
   readonly trouble: FailureReason | "partial" | null;
-  /** Whether the same is true of the poll before: then a gap is open. */
+  /** Whether the poll before failed or was partial: then a gap is open. */
   readonly wasOpen: boolean;
 }
 

@@ -59,7 +59,7 @@ export interface Sandbox extends ListedSandbox {
 
 /** A server as it was last observed. */
 export interface Server extends ListedServer {
-  /** Its own once it has stated one, and before that what its sandbox states (`stated-status.ts`). */
+  /** Its own once it has stated one, and before that what its sandbox states. */
   readonly status: Status;
   /** It has stated a status since it appeared. */
   readonly hasStated: boolean;

@@ -7,7 +7,7 @@ import type { DueNotification, Outbox } from "../store/outbox.ts";
 import { failed, type AttemptFailure, type Receiver } from "./receiver.ts";
 import { createRecorder, unreadableAttempt } from "./record-attempts.ts";
 import type { EndedAttempt, RecorderDeps } from "./record-attempts.ts";
-import { decide, timeBounds } from "./retry.ts";
+import { afterFailure, timeBounds } from "./retry.ts";
 import { createStoreRetries } from "./record-attempts.ts";
 
 export interface DeliveryReceiver extends ComposeSettings {
@@ -266,7 +266,7 @@ export class DeliveryWorker {
       const { note } = result;
       return { atMs, failure: null, decision: result, ...(note !== undefined && { note }) };
     }
-    const decision = decide(result, attempts + 1, { nowMs, giveUpAtMs }, this.deps.random);
+    const decision = afterFailure(result, attempts + 1, { nowMs, giveUpAtMs }, this.deps.random);
     return { atMs, failure: result, decision, takenBy: result.takenBy ?? takenBy };
   }
 

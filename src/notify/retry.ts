@@ -19,7 +19,7 @@ export type Decision =
  * @param failures how many attempts have failed, this one included
  * @param times milliseconds of the delivery clock
  */
-export function decide(
+export function afterFailure(
   { reason, retryAfterMs }: AttemptFailure,
   failures: number,
   { nowMs, giveUpAtMs }: { readonly nowMs: number; readonly giveUpAtMs: number },

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { failed, type AttemptFailureReason } from "../../src/notify/receiver.ts";
-import { backoffMs, decide } from "../../src/notify/retry.ts";
+import { afterFailure, backoffMs } from "../../src/notify/retry.ts";
 import { openDelivery } from "./support/delivery.ts";
 import { fire } from "./support/items.ts";
 import { hang, startReceiverServer, status } from "./support/receiver-server.ts";
@@ -26,7 +26,7 @@ it("the time before a retry is the longer of backoff and Retry-After, up to the 
         const waitMs = Math.max(backoff, retryAfterMs ?? 0);
         const nextAttemptAtMs = Math.round(Math.min(times.nowMs + waitMs, giveUpAtMs));
         const retry = { kind: "retry", nextAttemptAtMs };
-        expect(decide(failure, failures, times, () => draw)).toEqual(retry);
+        expect(afterFailure(failure, failures, times, () => draw)).toEqual(retry);
       },
     ),
   );
@@ -34,7 +34,7 @@ it("the time before a retry is the longer of backoff and Retry-After, up to the 
 
 it("a failed attempt is retried unless the receiver will never accept the notification", () => {
   const outcomeOf = (reason: AttemptFailureReason) =>
-    decide(failed(reason, ""), 1, { nowMs, giveUpAtMs }, () => 0.5);
+    afterFailure(failed(reason, ""), 1, { nowMs, giveUpAtMs }, () => 0.5);
   for (const reason of ["timeout", "network", "rate_limited", "server_error", "denied"] as const) {
     expect(outcomeOf(reason)).toEqual({ kind: "retry", nextAttemptAtMs: nowMs + 1_000 });
   }
