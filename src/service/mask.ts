@@ -1,4 +1,6 @@
 import { operations, type Operation } from "../fleet/model.ts";
+import type { Slices } from "../fleet/slices.ts";
+import { runInSlices } from "../lib/iterables.ts";
 import type { Secret } from "../lib/secret.ts";
 import { fieldName, schemaNode, shapeOf, type SchemaNode } from "./deviations.ts";
 import { isArray, isObject } from "./json.ts";
@@ -9,6 +11,8 @@ const answers = new Map(
   operations.map((each) => [each, schemaNode(promisedOperations[each].answer)]),
 );
 
+const valuesPerSlice = 256;
+
 /**
  * Shows of a response only what the interface's schemas mark as `shown`.
  *
@@ -16,39 +20,49 @@ const answers = new Map(
  */
 export function createMask(apiKey: Secret) {
   const key = apiKey.reveal();
+  let values = 0;
 
   const text = (value: string): string =>
     (key === "" ? value : value.replaceAll(key, "[masked]")).replaceAll(addresses, maskAddress);
 
-  const maskValue = (value: JsonValue, node: SchemaNode | undefined): JsonValue => {
+  function* maskValue(value: JsonValue, node: SchemaNode | undefined): Slices<JsonValue> {
+    values += 1;
+    if (values % valuesPerSlice === 0) yield;
     const { fields, items, shown } = node ?? {};
     if (value === null) return null;
-    if (fields && isObject(value)) return maskFields(value, fields);
-    if (items && isArray(value)) return value.map((item) => maskValue(item, items));
+    if (fields && isObject(value)) return yield* maskFields(value, fields);
+    if (items && isArray(value)) return yield* maskItems(value, items);
     if (typeof value === "object" || shown === undefined) return maskWhole(value);
     if (typeof value !== "string") return shown === true ? value : maskWhole(value);
     return shown === true ? text(value) : maskAddress(value);
-  };
+  }
+
+  function* maskItems(list: readonly JsonValue[], node: SchemaNode): Slices<JsonValue[]> {
+    const masked: JsonValue[] = [];
+    for (const item of list) masked.push(yield* maskValue(item, node));
+    return masked;
+  }
 
   /** A name outside the interface may itself be data. Names that are then equal get a number. */
-  const maskFields = (
+  function* maskFields(
     object: JsonObject,
     fields: NonNullable<SchemaNode["fields"]>,
-  ): JsonObject => {
+  ): Slices<JsonObject> {
     const masked = new Map<string, JsonValue>();
     for (const [name, value] of Object.entries(object)) {
       const shown = fields.has(name) ? name : text(fieldName(name));
       const free = masked.has(shown) ? `${shown} (${masked.size})` : shown;
-      masked.set(free, maskValue(value, fields.get(name)));
+      masked.set(free, yield* maskValue(value, fields.get(name)));
     }
     return Object.fromEntries(masked);
-  };
+  }
 
   return {
     /** Text of the service without the key, and with only scheme and host of addresses. */
     text,
-    response: (operation: Operation, value: JsonValue): JsonValue =>
-      maskValue(value, answers.get(operation)),
+    /** In slices, between which the event loop runs. */
+    response: (operation: Operation, value: JsonValue): Promise<JsonValue> =>
+      runInSlices(maskValue(value, answers.get(operation))),
   };
 }
 

@@ -123,7 +123,9 @@ export const lookUp = defineAction({
       const request = { operation, id: id ?? null, ...target };
       const mask = createMask(apiKey);
       if (result.kind === "ok") {
-        const answer = showsSecrets ? result.value : mask.response(lookup.operation, result.value);
+        const answer = showsSecrets
+          ? result.value
+          : await mask.response(lookup.operation, result.value);
         return { ...request, outcome: "answered", answer };
       }
       const { reason, status, detail, problem = null, retryAfterMs, validation } = result;
