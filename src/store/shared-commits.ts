@@ -33,6 +33,8 @@ export type SharedCommits = ReturnType<typeof createSharedCommits>;
  */
 export function createSharedCommits(kysely: Db) {
   let waiting: Waiting[] = [];
+  /** Whose last part was not stored with others. The next one has a transaction of its own: no other part can fail it again. */
+  const alone = new Set<Part["owner"]>();
   let isCommitting = false;
   let committing = Promise.resolve();
 
@@ -46,9 +48,15 @@ export function createSharedCommits(kysely: Db) {
   const commitTogether = async (parts: readonly Waiting[]): Promise<void> => {
     try {
       await kysely.transaction().execute((trx) => writeAll(trx, parts));
-      for (const { settle } of parts) settle.resolve();
+      for (const { owner, settle } of parts) {
+        alone.delete(owner);
+        settle.resolve();
+      }
     } catch (error) {
-      for (const { settle } of parts) settle.reject(error);
+      for (const { owner, settle } of parts) {
+        if (!alone.delete(owner)) alone.add(owner);
+        settle.reject(error);
+      }
     }
   };
 
@@ -58,7 +66,7 @@ export function createSharedCommits(kysely: Db) {
       await setImmediate();
       const parts = waiting;
       waiting = [];
-      for (const [index, group] of groups(parts).entries()) {
+      for (const [index, group] of groups(parts, alone).entries()) {
         if (index > 0) await setImmediate();
         await commitTogether(group);
       }
@@ -116,18 +124,25 @@ function joinRows<Row>(write: WriteRows<Row>): JoinedRows {
 /**
  * As they came, as many together as are not too many rows: a large one is alone. What is written of an
  * owner may depend on what was committed of it before, so no two of one owner are together.
+ *
+ * @param alone whose part is together with no other
  */
-function groups(parts: readonly Waiting[]): readonly (readonly Waiting[])[] {
+function groups(
+  parts: readonly Waiting[],
+  alone: ReadonlySet<Part["owner"]>,
+): readonly (readonly Waiting[])[] {
   const all: Waiting[][] = [];
   const owners = new Set<Part["owner"]>();
   let rows = Number.POSITIVE_INFINITY;
   for (const part of parts) {
+    const isAlone = alone.has(part.owner);
     rows += part.rows;
-    if (rows > mostRows || owners.has(part.owner)) {
+    if (isAlone || rows > mostRows || owners.has(part.owner)) {
       all.push([]);
       owners.clear();
       ({ rows } = part);
     }
+    if (isAlone) rows = Number.POSITIVE_INFINITY;
     owners.add(part.owner);
     all.at(-1)?.push(part);
   }

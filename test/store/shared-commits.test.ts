@@ -103,6 +103,24 @@ describe("a poll that changed something", () => {
     expect(await openItems()).toEqual([]);
   });
 
+  it("is stored when it is committed again, whatever is committed at the same time", async () => {
+    const { store, targets, pollsOf, openItems } = await openShared(3);
+    const [sound, ...spoilt] = targets;
+    const verdict = sound?.poll(inError);
+    if (!verdict) throw new Error("there is no such target");
+    const unstorable = { ...verdict, progress: { ...verdict.progress, lastPollAtMs: 0.5 } };
+    const commitWith = (other: (typeof targets)[number] | undefined) =>
+      Promise.allSettled([
+        store.commitPoll(other?.id ?? 0, unstorable),
+        store.commitPoll(sound?.id ?? 0, verdict),
+      ]);
+    const rejected = { status: "rejected" };
+    expect(await commitWith(spoilt[0])).toMatchObject([rejected, rejected]);
+    expect(await commitWith(spoilt[1])).toMatchObject([rejected, { status: "fulfilled" }]);
+    expect(await pollsOf()).toEqual([2, 1, 1]);
+    expect(await openItems()).toHaveLength(1);
+  });
+
   it("takes numbers of the sequence once all else of the transaction is written", async () => {
     const { statements, targets } = await openShared(3);
     statements.length = 0;
