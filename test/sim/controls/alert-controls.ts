@@ -57,7 +57,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "writes the outbox apart from the poll": {
-    from: 78,
+    from: 108,
     ...ofStore((store) => ({
       async commitPoll(targetId, verdict) {
         const { outbox, ...incidents } = verdict.incidents;
