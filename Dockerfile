@@ -16,6 +16,7 @@ FROM base AS build
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json rolldown.config.ts ./
 COPY generate/sbom.ts generate/
+COPY docs/runbooks.md docs/
 COPY src src
 RUN npm run build && chmod +x dist/cli.js
 

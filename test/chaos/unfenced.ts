@@ -36,7 +36,7 @@ const fence: readonly { readonly file: string; readonly from: string; readonly t
 export function copyUnfenced(folder: string): string {
   const copy = join(folder, "unfenced");
   mkdirSync(copy);
-  for (const name of ["src", "package.json"]) {
+  for (const name of ["src", "docs", "package.json"]) {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
