@@ -65,7 +65,7 @@ export interface JudgedWorld {
 
 /** Says that something has not come, which may still come before the end of a world. */
 const mayStillCome =
-  /nobody was notified|times instead of|was reminded of|went on, though|not open at PagerDuty|still open|did not stop/;
+  /nobody was notified|times instead of|was sent 0 times|was reminded of|went on, though|not open at PagerDuty|still open|did not stop/;
 
 /** What is broken for good in a run that goes on. */
 function judgeSoFar({ scenario, history }: Run): readonly Violation[] {

@@ -62,7 +62,7 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     ...ofListings((body) => body.replace(new RegExp(`,${oddItem}|${oddItem},?`), "")),
   },
   "takes an unknown status for a recovery": {
-    from: 99,
+    from: 102,
     caughtAs: /was resolved/,
     ...ofListings((body) => body.replaceAll(/"status":(?:null|"resting")/g, `"status":"idle"`)),
   },
@@ -116,7 +116,7 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     ...ofProbes((probe) => ({ ...probe, everyMs: 20 * probe.everyMs })),
   },
   "expects nothing of the answers to probes": {
-    from: 32,
+    from: 43,
     caughtAs: /probe .*: (incident|nobody)/,
     ...ofProbes((probe) => ({ ...probe, expects: "anything" })),
   },
