@@ -251,4 +251,14 @@ describe("the page of a server", () => {
     expect(text).toContain("&quot;server_id&quot;:[&quot;a &#39;b&#39;&quot;]");
     expect(text).toContain("--server</span> &#39;a &#39;\\&#39;&#39;b&#39;\\&#39;&#39;&#39;");
   });
+
+  it.each(["server", "sandbox"])(
+    "offers no silence of a whole key to an address without the id of a %s",
+    async (kind) => {
+      const { get } = await serveFleet([]);
+      const { text } = await get(`/${kind}/silence?region=us&key=research`);
+      // The API refuses an empty one.
+      expect(text).toContain(`&quot;${kind}_id&quot;:[&quot;&quot;]`);
+    },
+  );
 });

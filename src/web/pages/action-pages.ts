@@ -125,8 +125,8 @@ export function renderSilenceAll(actedOn: ActedOn, actor: Actor, at: PageAt): st
   const { sandbox, server, ...fields } = actedOn.fields;
   const named = {
     ...fields,
-    ...(sandbox && { sandbox_id: sandbox }),
-    ...(server && { server_id: server }),
+    ...(sandbox !== undefined && { sandbox_id: sandbox }),
+    ...(server !== undefined && { server_id: server }),
   };
   const match: SilenceMatch = Object.fromEntries(
     Object.entries(named).map(([name, value]) => [name, [value]]),
