@@ -258,6 +258,21 @@ describe("the page of a sandbox", () => {
     expect(none.text).toContain("there is nothing to acknowledge");
   });
 
+  it("acts on hundreds of incidents at once, and counts them", async () => {
+    const { open, world } = await watch({
+      full: ["idle", Array.from({ length: 230 }, () => "error")],
+    });
+    const query = "region=us&key=research&sandbox=full";
+    const { text } = await open(`sandbox/acknowledge?${query}`);
+    expect(text).toContain("230 firing incidents of sandbox full");
+    const { api } = world.daemon();
+    const fields = { region: "us", key: "research", sandbox: "full" };
+    await api(acknowledgeIncidents, { ...fields, author: "ann" });
+    const { text: acknowledged } = await open(`sandbox/unacknowledge?${query}`);
+    expect(acknowledged).toContain("230 acknowledged incidents of sandbox full");
+    expect(acknowledged).toContain("and 30 more");
+  });
+
   it("is led to from what is firing, and from its incident", async () => {
     const { open, world } = await watch({ lone: ["error", []], b: ["idle", ["idle"]] });
     const { markup, text } = await open("");

@@ -18,6 +18,8 @@ import { renderUnacknowledge, renderUnacknowledgeAll } from "./undo-pages.ts";
 
 const mostRows = 200;
 const mostResolved = 20;
+/** Pages that act on incidents count them; no request of the API lists more. */
+const mostActedOn = 1_000;
 
 /** As the configuration allows them. What is no name could be read as another option of a command that a page shows. */
 const name = z.stringFormat("name", /^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}$/).exactOptional();
@@ -56,7 +58,7 @@ export function addIncidentPages(server: FastifyInstance, { call, clock }: PageD
       addPage(`/${path}/${action}`, async (request, at) => {
         const some = read(request);
         const { sandbox } = some.fields;
-        const { incidents, hasMore } = await list(some.fields, ["firing"]);
+        const { incidents, hasMore } = await list(some.fields, ["firing"], mostActedOn);
         // An id may be the beginning of another one.
         const own = incidents.filter(({ sandbox_id: id }) => (sandbox ?? id) === id);
         return render(some, { incidents: own, hasMore }, actorOf(request), at);
