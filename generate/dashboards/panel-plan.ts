@@ -5,7 +5,7 @@ import { DataqueryBuilder, PromQueryFormat } from "@grafana/grafana-foundation-s
 import { dataSource } from "./variables.ts";
 
 /** What the builders of all panels have in common. */
-export interface AnyPanelBuilder extends Builder<Panel> {
+interface AnyPanelBuilder extends Builder<Panel> {
   title(title: string): this;
   description(description: string): this;
   unit(unit: string): this;

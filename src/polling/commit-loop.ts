@@ -7,7 +7,7 @@ import { writePaced } from "../lib/logger.ts";
 import type { Logger, LogLine } from "../lib/logger.ts";
 
 /** What is shown of a decision once it is committed, beside the state that it leads to. */
-export interface Publication {
+interface Publication {
   /** Whose incidents they are; null: those of pools, regions, probes or receivers. */
   readonly target: Target | null;
   readonly incidents: IncidentOutcome;

@@ -98,7 +98,7 @@ export function factRows(facts: readonly Fact[]): Html {
   )}`;
 }
 
-export interface TableOptions {
+interface TableOptions {
   /** Rows past it are only counted. */
   readonly most?: number;
   readonly attributes?: Html;
