@@ -34,7 +34,6 @@ export type CommitLoop = ReturnType<typeof createCommitLoop>;
 /** The one way from an input to what is shown of it: decide, commit, publish. */
 export function createCommitLoop(log: Logger) {
   const listeners: ((causedAtMs: number) => void)[] = [];
-  let again: Promise<unknown> = Promise.resolve();
 
   const wake = (causedAtMs: number): void => {
     for (const listener of listeners) listener(causedAtMs);
@@ -46,16 +45,12 @@ export function createCommitLoop(log: Logger) {
 
     /**
      * Decides an input and stores the decision, together with all others that are gathered. If that commit fails, each of
-     * them is decided again over what is committed then, one after the other: so only the one that cannot be stored is lost.
+     * them is decided again over what is committed then, and stored by itself: so only the one that cannot be stored is lost.
      *
      * @returns what was decided. Rejects if it is not stored: nothing may show it, and the next input of its kind decides
      */
     commit<Decided>(decideAndStore: () => Promise<Decided>): Promise<Decided> {
-      return decideAndStore().catch(() => {
-        const decided = again.then(decideAndStore);
-        again = decided.catch(() => {});
-        return decided;
-      });
+      return decideAndStore().catch(decideAndStore);
     },
 
     /** Notifies receivers of what was committed, and logs it. */
