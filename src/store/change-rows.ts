@@ -57,14 +57,15 @@ export async function writeChanges(
       return [++seq, targetId, atMs, ...ids, ...changeColumns(diff, setOf)];
     };
     const ofSandboxes = sandboxes.values().map((each) => rowOf(each, [each.sandboxId]));
-    for await (const some of paced(batches(ofSandboxes, rowsPerInsert))) {
-      await insertSandboxChanges(trx, some);
-    }
     const ofServers = servers.values().map((each) => {
       return rowOf(each, [each.sandboxId, (each.after ?? each.before)?.id ?? ""]);
     });
-    for await (const some of paced(batches(ofServers, rowsPerInsert))) {
-      await insertServerChanges(trx, some);
+    // In this order: their numbers are taken as they are read.
+    for (const [insert, rows] of [
+      [insertSandboxChanges, ofSandboxes],
+      [insertServerChanges, ofServers],
+    ] as const) {
+      for await (const some of paced(batches(rows, rowsPerInsert))) await insert(trx, some);
     }
   }
 }
