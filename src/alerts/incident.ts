@@ -183,7 +183,7 @@ export interface Observed {
   readonly previousStatus?: Presence | null;
   readonly benchmark?: string | null;
   readonly tags?: readonly string[];
-  /** Of a sandbox: its servers by name. */
+  /** A sandbox has its servers by name. */
   readonly servers?: ServerNames | null;
   readonly share?: Share | null;
 }

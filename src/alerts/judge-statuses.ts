@@ -54,7 +54,7 @@ interface StatusJudge<
   changed(statuses: ReadonlySet<Status>, add: (judged: Judged<Own, Item>) => void): Slices<void>;
   /** The status that rules judge; null: it has none of its own. */
   statusOf(item: Item): Status | null;
-  /** Whether a rule is about it, in whatever status. */
+  /** Says whether a rule is about it, whatever its status is. */
   concerns(rule: Rule, item: Item): boolean;
   observed(item: Item): Partial<Observed>;
   /** How many of the target are in each status; null: that is not counted for what such a rule concerns. */
@@ -206,7 +206,7 @@ function find<Rule extends StatusRule, Own extends StatusSubject, Item extends S
   return sandbox && judge.itemsOf(sandbox).find((item) => judge.isItem(item, subject));
 }
 
-/** Whether the condition of a rule holds. */
+/** Says whether the condition of a rule holds. */
 function holds<Rule extends StatusRule, Own extends StatusSubject, Item extends Server | Sandbox>(
   rule: Rule,
   item: Item,

@@ -169,7 +169,7 @@ export function concernsServer({ match }: ServerRule, server: ListedServer): boo
   return matchesAny(match.benchmark, server.benchmark ?? "") && matchesServer(match, server);
 }
 
-/** The same of a sandbox. A name or a tag must be that of one of its servers. */
+/** Says the same of a sandbox. A name or a tag must be that of one of its servers. */
 export function concernsSandbox(
   { match }: SandboxRule,
   sandbox: Pick<Sandbox, "benchmark"> & {

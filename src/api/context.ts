@@ -45,18 +45,18 @@ export interface ApiContext {
 
 export type Needs<Field extends keyof ApiContext> = Pick<ApiContext, Field>;
 
-/** What reports need. */
+/** Reports need these fields. */
 export type HistoryContext = Needs<"reports" | "clock">;
 
-/** What operations on the current state of targets and servers need. */
+/** Operations on the current state of targets and servers need these fields. */
 export type FleetContext = Needs<"targets" | "rules" | "probes">;
 
-/** What all operations that only read need together. */
+/** All operations that only read need these fields together. */
 export type StoreContext = HistoryContext &
   FleetContext &
   Needs<"store" | "receivers" | "suppressions" | "drift">;
 
-/** What deleting the history of a key needs. */
+/** Deleting the history of a key needs these fields. */
 export interface ForgetContext extends Needs<"store" | "clock" | "log"> {
   readonly targets: readonly { readonly target: Target }[];
 }
