@@ -1,4 +1,4 @@
-import { operations, type Operation } from "../fleet/model.ts";
+import type { Operation } from "../fleet/model.ts";
 import type { Slices } from "../fleet/slices.ts";
 import { runInSlices } from "../lib/iterables.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -6,10 +6,6 @@ import { fieldName, schemaNode, shapeOf, type SchemaNode } from "./deviations.ts
 import { isArray, isObject } from "./json.ts";
 import type { JsonObject, JsonValue } from "./json-value.ts";
 import { promisedOperations } from "./operations.ts";
-
-const answers = new Map(
-  operations.map((each) => [each, schemaNode(promisedOperations[each].answer)]),
-);
 
 const valuesPerSlice = 256;
 
@@ -62,7 +58,7 @@ export function createMask(apiKey: Secret) {
     text,
     /** In slices, between which the event loop runs. */
     response: (operation: Operation, value: JsonValue): Promise<JsonValue> =>
-      runInSlices(maskValue(value, answers.get(operation))),
+      runInSlices(maskValue(value, schemaNode(promisedOperations[operation].answer))),
   };
 }
 
