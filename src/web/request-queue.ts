@@ -20,6 +20,7 @@ export function oneAtATime(handler: Handler, onTooMany: (socket: Socket) => void
     if (socket.destroyed) return;
     const queue = requests.get(socket) ?? [];
     if (queue.length > mostPipelined) {
+      stopParsing(socket);
       socket.destroy();
       return onTooMany(socket);
     }
@@ -31,4 +32,16 @@ export function oneAtATime(handler: Handler, onTooMany: (socket: Socket) => void
     });
     if (queue.length === 1) queue[0]?.();
   };
+}
+
+/**
+ * Keeps Node.js from parsing the rest of what it received at once, up to 3,600 requests, which takes 0.1 s and several
+ * megabytes: 60 such connections grew the process by 700 MiB. A documented way does not exist. The parser takes what
+ * follows a request for another protocol if this function returns 2.
+ */
+function stopParsing(socket: object): void {
+  if (!("parser" in socket)) return;
+  const { parser } = socket;
+  if (typeof parser !== "object" || parser === null || !("onIncoming" in parser)) return;
+  parser.onIncoming = () => 2;
 }
