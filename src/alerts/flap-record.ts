@@ -1,5 +1,5 @@
 import { formatDuration } from "../fleet/text.ts";
-import type { Flaps, SubjectEvent } from "./incident-phase.ts";
+import type { Flaps, IncidentStep, SubjectEvent } from "./incident-phase.ts";
 import { incidentKey, type Incident } from "./incident.ts";
 import { ruleFingerprint, type FlapLimit, type Rule } from "./rule.ts";
 import type { Subject } from "./subjects.ts";
@@ -20,14 +20,6 @@ export function flapKey({ rule, subject }: FlapRecord): string {
   return incidentKey(rule, subject);
 }
 
-export function recentEntries(
-  enteredMs: readonly number[],
-  nowMs: number,
-  { withinMs }: FlapLimit,
-) {
-  return enteredMs.filter((each) => nowMs - each < withinMs);
-}
-
 export function flapLimitOf(rule: Rule): FlapLimit | null {
   return "flap" in rule ? rule.flap : null;
 }
@@ -39,55 +31,112 @@ export interface FlapReading {
   readonly changed: FlapRecord | null;
 }
 
-/**
- * Counts a subject's entries into a rule's condition when it was observed; otherwise they count for longer.
- *
- * @param before the incident that the rule has for the subject
- * @returns null: there is nothing to count
- */
-export function readFlaps(
-  known: FlapRecord | undefined,
-  rule: Rule,
-  subject: Subject,
-  event: SubjectEvent,
-  before: Incident | undefined,
-): FlapReading | null {
-  const limit = flapLimitOf(rule);
-  if (event.kind === "unobserved" && before && known && event.passed.ms > 0) {
-    const enteredMs = known.enteredMs.map((each) => each + event.passed.ms);
-    return { flaps: "no", frequency: "", changed: { ...known, enteredMs } };
+/** Counts how often conditions of rules begin to hold for subjects. */
+export class FlapRegistry {
+  /** Those without entries are to be deleted. */
+  readonly changed: FlapRecord[] = [];
+  /** By `incidentKey`. */
+  private readonly known: ReadonlyMap<string, FlapRecord>;
+
+  constructor(known: ReadonlyMap<string, FlapRecord>) {
+    this.known = known;
   }
-  if (!limit || !("now" in event)) return null;
-  if (!known && event.kind !== "holds") return null;
-  const { ms } = event.now;
-  const recent = recentEntries(known?.enteredMs ?? [], ms, limit);
-  const enters = event.kind === "holds" && (!before || isClearing(before));
-  // More than decide whether it flaps would only grow.
-  const enteredMs = enters ? [...recent, ms].slice(-limit.changes - 1) : recent;
-  const times = enteredMs.length;
-  const record = { rule: rule.name, ruleFingerprint: ruleFingerprint(rule), subject, enteredMs };
-  return {
-    flaps: times > limit.changes ? "too_often" : times > 0 ? "recently" : "no",
-    frequency: `${times} times in ${formatDuration(limit.withinMs)}`,
-    changed: enters ? record : null,
-  };
+
+  /**
+   * Reads a subject's entries into a rule's condition, with the one at this moment, when it was observed; otherwise they count
+   * for longer.
+   *
+   * @param before the incident that the rule has for the subject
+   * @returns null: there is nothing to count
+   */
+  read(
+    rule: Rule,
+    subject: Subject,
+    event: SubjectEvent,
+    before: Incident | undefined,
+  ): FlapReading | null {
+    const known = this.knownOf(rule, subject);
+    const limit = flapLimitOf(rule);
+    if (event.kind === "unobserved" && before && known && event.passed.ms > 0) {
+      const enteredMs = known.enteredMs.map((each) => each + event.passed.ms);
+      return { flaps: "no", frequency: "", changed: { ...known, enteredMs } };
+    }
+    if (!limit || !("now" in event)) return null;
+    if (!known && event.kind !== "holds") return null;
+    const { ms } = event.now;
+    const recent = recentEntries(known?.enteredMs ?? [], ms, limit);
+    const enters = event.kind === "holds" && (!before || isClearing(before));
+    // More than decide whether it flaps would only grow.
+    const enteredMs = enters ? [...recent, ms].slice(-limit.changes - 1) : recent;
+    const times = enteredMs.length;
+    return {
+      flaps: times > limit.changes ? "too_often" : times > 0 ? "recently" : "no",
+      frequency: `${times} times in ${formatDuration(limit.withinMs)}`,
+      changed: enters ? recordOf(rule, subject, enteredMs) : null,
+    };
+  }
+
+  /** Records what was read, as the incident's step changes it. */
+  count(
+    rule: Rule,
+    subject: Subject,
+    event: SubjectEvent,
+    reading: FlapReading | null,
+    step: IncidentStep | null,
+  ): void {
+    const limit = flapLimitOf(rule);
+    const known = reading?.changed ?? this.knownOf(rule, subject);
+    if (limit && "now" in event && (step === "resolved" || step === "settled")) {
+      // The last time that the condition held counts from its end on: another one soon after that is flapping, too.
+      const recent = recentEntries(known?.enteredMs ?? [], event.now.ms, limit);
+      this.changed.push(recordOf(rule, subject, [...recent.slice(0, -1), event.now.ms]));
+    } else if (step === "dropped" && known && limit?.firingOnly) {
+      // The last time that the condition held does not count: its incident did not fire.
+      this.changed.push({ ...known, enteredMs: known.enteredMs.slice(0, -1) });
+    } else if (reading?.changed) {
+      this.changed.push(reading.changed);
+    }
+  }
+
+  /** Deletes the records of rules other than these. */
+  forgetUnowned(fingerprints: ReadonlySet<string>): void {
+    for (const each of this.known.values())
+      if (!fingerprints.has(each.ruleFingerprint)) this.forget(each);
+  }
+
+  /**
+   * Deletes the records of subjects that settled. To be called after the rules were applied.
+   *
+   * @param nowMs a reading of the subjects' clock
+   */
+  forgetSettled(rules: readonly Rule[], nowMs: number): void {
+    if (this.known.size === 0) return;
+    const limits = new Map(rules.map((rule) => [ruleFingerprint(rule), flapLimitOf(rule)]));
+    const changed = new Set(this.changed.map(flapKey));
+    for (const [key, each] of this.known) {
+      if (changed.has(key)) continue;
+      const limit = limits.get(each.ruleFingerprint);
+      if (limit === undefined) continue;
+      const counts = limit && recentEntries(each.enteredMs, nowMs, limit).length > 0;
+      if (!counts) this.forget(each);
+    }
+  }
+
+  private knownOf({ name }: Rule, subject: Subject): FlapRecord | undefined {
+    return this.known.get(incidentKey(name, subject));
+  }
+
+  private forget(each: FlapRecord): void {
+    this.changed.push({ ...each, enteredMs: [] });
+  }
 }
 
-/**
- * The record after its incident resolved or settled. The last time that the condition held counts from then on: another one
- * soon after that is flapping, too.
- */
-export function flapsAfterEnd(
-  known: FlapRecord | undefined,
-  rule: Rule,
-  subject: Subject,
-  nowMs: number,
-): FlapRecord | null {
-  const limit = flapLimitOf(rule);
-  if (!limit) return null;
-  const recent = recentEntries(known?.enteredMs ?? [], nowMs, limit);
-  const enteredMs = [...recent.slice(0, -1), nowMs];
+function recordOf(rule: Rule, subject: Subject, enteredMs: readonly number[]): FlapRecord {
   return { rule: rule.name, ruleFingerprint: ruleFingerprint(rule), subject, enteredMs };
+}
+
+function recentEntries(enteredMs: readonly number[], nowMs: number, { withinMs }: FlapLimit) {
+  return enteredMs.filter((each) => nowMs - each < withinMs);
 }
 
 function isClearing({ phase }: Incident): boolean {

@@ -1,17 +1,16 @@
 import type { Target } from "../fleet/model.ts";
-import { flapKey, flapLimitOf, flapsAfterEnd, readFlaps, recentEntries } from "./flap-record.ts";
-import type { FlapReading, FlapRecord } from "./flap-record.ts";
+import { flapLimitOf, FlapRegistry, type FlapReading, type FlapRecord } from "./flap-record.ts";
 import { advanceIncident, goesOnFiring, isNotified, untimed } from "./incident-phase.ts";
-import type { ClockReading, IncidentEvent } from "./incident-phase.ts";
-import type { IncidentStep, IncidentTiming, SubjectEvent } from "./incident-phase.ts";
+import type { ClockReading, Flaps, IncidentEvent, IncidentStep } from "./incident-phase.ts";
+import type { IncidentTiming, SubjectEvent, Transition } from "./incident-phase.ts";
 import { applyTransition, conditionOfIncident, incidentKey } from "./incident.ts";
 import { notifiedIncident, textOf, withNotified } from "./incident.ts";
 import type { Incident, Observed } from "./incident.ts";
 import { plainText } from "./notification.ts";
 import type { IncidentMessage, ItemText, OutboxItem } from "./notification.ts";
 import { Recipients, notInhibited, wants } from "./recipients.ts";
-import type { ConfiguredReceivers, Inhibitor } from "./recipients.ts";
-import { ruleFingerprint, type EscalationStep, type Hold, type Rule } from "./rule.ts";
+import type { ConfiguredReceivers, Inhibition, Inhibitor } from "./recipients.ts";
+import { ruleFingerprint, type Hold, type Rule } from "./rule.ts";
 import { silenceFacts, silencingOf, type Silencing, type Suppressions } from "./silence.ts";
 import type { Subject } from "./subjects.ts";
 
@@ -47,6 +46,18 @@ export interface KnownIncidents {
   readonly flaps: ReadonlyMap<string, FlapRecord>;
 }
 
+/** A rule's condition as it was observed of a subject, and the incident that the rule has for it. */
+interface Judged {
+  readonly rule: Rule;
+  readonly subject: Subject;
+  readonly event: SubjectEvent;
+  readonly observed: Observed;
+  readonly inhibitors: readonly Inhibitor[];
+  readonly before: Incident | undefined;
+}
+
+type Suppression = Inhibition & { readonly silencing: Silencing | null };
+
 const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = {
   fired: "incident.firing",
   reminded: "incident.reminder",
@@ -59,9 +70,10 @@ const messageOfStep: Readonly<Partial<Record<IncidentStep, IncidentMessage>>> = 
 export class IncidentEngine {
   /** Whom its rules notify. */
   readonly recipients: Recipients;
+  /** How often conditions of its rules recently began to hold. */
+  readonly flaps: FlapRegistry;
   private readonly target: Target | null;
   private readonly incidents: KnownIncidents["incidents"];
-  private readonly flaps: KnownIncidents["flaps"];
   private readonly atMs: number;
   private readonly configured: ConfiguredReceivers;
   private readonly newIncidentId: AlertOptions["newIncidentId"];
@@ -69,7 +81,6 @@ export class IncidentEngine {
   private readonly acknowledgedBy: Suppressions["acknowledgedBy"];
   private readonly written: Incident[] = [];
   private readonly dropped: Incident[] = [];
-  private readonly changedFlaps: FlapRecord[] = [];
   private readonly steps: IncidentOutcome["steps"][number][] = [];
   private readonly outbox: OutboxItem[] = [];
   private readonly retired = new Set<Incident>();
@@ -83,7 +94,7 @@ export class IncidentEngine {
   ) {
     this.target = target;
     this.incidents = incidents;
-    this.flaps = flaps;
+    this.flaps = new FlapRegistry(flaps);
     this.atMs = atMs;
     this.configured = configured;
     this.newIncidentId = newIncidentId;
@@ -94,11 +105,14 @@ export class IncidentEngine {
   }
 
   get outcome(): IncidentOutcome {
-    const { written, dropped, changedFlaps: flaps, steps, outbox } = this;
-    return { written, dropped, flaps, steps, outbox };
+    const { written, dropped, steps, outbox } = this;
+    return { written, dropped, flaps: this.flaps.changed, steps, outbox };
   }
 
   /**
+   * Applies a rule to a subject: reads how often it flaps and what suppresses its notifications, lets its incident go from
+   * phase to phase, and notifies of that. An incident that goes on firing may notify more receivers than before.
+   *
    * @param inhibitors incidents of which the subject's condition is a consequence
    * @returns the incident as it is now; null: there is none, or not any more
    */
@@ -109,70 +123,35 @@ export class IncidentEngine {
     observed: Observed,
     inhibitors: readonly Inhibitor[] = [],
   ): Incident | null {
-    const key = incidentKey(rule.name, subject);
-    const open = this.incidents.get(key);
+    const open = this.incidents.get(incidentKey(rule.name, subject));
     const before = open && !this.retired.has(open) ? open : undefined;
-    const reading = readFlaps(this.flaps.get(key), rule, subject, event, before);
-    const wanted = event.kind === "holds" ? this.recipients.informed(rule, subject, observed) : [];
-    const inhibition = notInhibited(wanted, inhibitors, before);
-    const { isInhibited } = inhibition;
-    const receivers = inhibition.receivers.filter((name) => this.recipients.isOpen(name));
-    const silencing = event.kind === "holds" ? this.silencing(rule, subject, observed) : null;
+    const judged = { rule, subject, event, observed, inhibitors, before };
+    const reading = this.flaps.read(rule, subject, event, before);
+    const suppression = this.suppressionOf(judged);
     const transition = advanceIncident(
       before?.phase ?? null,
-      this.whole(event, silencing, before, reading, isInhibited),
+      this.whole(judged, suppression, reading?.flaps ?? "no"),
       timingOf(rule),
     );
     const { phase, step } = transition;
-    const hasEnded = (step === "resolved" || step === "settled") && "now" in event;
-    const flapsNow = hasEnded
-      ? flapsAfterEnd(reading?.changed ?? this.flaps.get(key), rule, subject, event.now.ms)
-      : reading?.changed;
-    if (flapsNow) this.changedFlaps.push(flapsNow);
-    if (step === "dropped" && flapLimitOf(rule)?.firingOnly) this.uncount(this.flaps.get(key));
+    this.flaps.count(rule, subject, event, reading, step);
     if (!before && phase === null) return null;
-    const isSilenced = phase?.name === "resolved" && phase.reason === "silenced";
-    const action = isSilenced &&
-      silencing && { action: { by: silencing.by, untilMs: silencing.endsAtMs } };
-    const settled = step === "settled" && { hasSettled: true as const };
-    const text = {
-      ...textOf(rule, observed, phase, reading?.frequency ?? null),
-      ...action,
-      ...settled,
-    };
-    const isFiring = event.kind === "holds" && phase?.name === "firing";
-    const inhibitedBy = isFiring ? inhibition.inhibitedBy : (before?.inhibitedBy ?? null);
-    const goesOn = event.kind === "holds" && isNotified(before?.phase) && isNotified(phase);
-    const escalate = (joined: Incident) =>
-      isInhibited ? [] : this.recipients.escalated(rule, joined, subject, observed, inhibitors);
-    const known = goesOn && before ? this.addReceivers(before, receivers, escalate, text) : before;
+    const text = textOfTransition(judged, transition, suppression, reading);
+    const holds = event.kind === "holds";
+    const goesOn = holds && isNotified(before?.phase) && isNotified(phase);
+    const known = goesOn && before ? this.addReceivers(before, judged, suppression, text) : before;
+    const isInhibitable = holds && phase?.name === "firing";
+    const inhibitedBy = isInhibitable ? suppression.inhibitedBy : (before?.inhibitedBy ?? null);
     const isSame = known === before && inhibitedBy === before?.inhibitedBy;
     if (before && isSame && phase === before.phase) return before;
-    const { status = null, previousStatus = null } = observed;
-    const current = known ?? {
-      id: this.newIncidentId(),
-      rule: rule.name,
-      ruleFingerprint: ruleFingerprint(rule),
-      severity: rule.severity,
-      receivers: [],
-      owed: [],
-      inhibitedBy,
-      subject,
-      status,
-      previousStatus,
-      startedAtMs: observed.startedAtMs ?? this.atMs,
-      firedAtMs: null,
-      resolvedAtMs: null,
-    };
+    const current = known ?? this.opened(judged);
     const again = current.owed.filter((name) => this.recipients.isNotified(name));
-    const applied = applyTransition(current, transition, this.atMs, [...again, ...receivers]);
-    const after = { ...applied, inhibitedBy };
-    const isOther = step === "resolved" && after.status !== status;
-    const shown = isOther ? { ...after, status, previousStatus: after.status } : after;
+    const notified = [...again, ...suppression.receivers];
+    const after = { ...applyTransition(current, transition, this.atMs, notified), inhibitedBy };
     // Who was just notified that it fires needs no reminder.
-    this.record(shown, step, text, goesOn && before ? before.receivers : undefined);
-    if (before && isSilenced)
-      return this.reopenSilenced({ ...before, inhibitedBy: inhibition.inhibitedBy }, text);
+    this.record(withEnd(after, observed), step, text, goesOn ? before?.receivers : undefined);
+    if (before && isSilencedBy(transition))
+      return this.reopenSilenced({ ...before, inhibitedBy: suppression.inhibitedBy }, text);
     return phase === null ? null : after;
   }
 
@@ -204,25 +183,7 @@ export class IncidentEngine {
         condition: conditionOfIncident(incident),
       });
     }
-    for (const each of this.flaps.values()) if (!owned.has(each.ruleFingerprint)) this.forget(each);
-  }
-
-  /**
-   * Deletes the flap records of subjects that settled. To be called after the rules were applied.
-   *
-   * @param nowMs a reading of the subjects' clock
-   */
-  forgetSettled(rules: readonly Rule[], nowMs: number): void {
-    if (this.flaps.size === 0) return;
-    const limits = new Map(rules.map((rule) => [ruleFingerprint(rule), flapLimitOf(rule)]));
-    const changed = new Set(this.changedFlaps.map(flapKey));
-    for (const [key, each] of this.flaps) {
-      if (changed.has(key)) continue;
-      const limit = limits.get(each.ruleFingerprint);
-      if (limit === undefined) continue;
-      const counts = limit && recentEntries(each.enteredMs, nowMs, limit).length > 0;
-      if (!counts) this.forget(each);
-    }
+    this.flaps.forgetUnowned(owned);
   }
 
   private notify(
@@ -262,13 +223,15 @@ export class IncidentEngine {
    */
   private addReceivers(
     incident: Incident,
-    wanted: readonly string[],
-    escalate: (joined: Incident) => readonly EscalationStep[],
+    { rule, subject, observed, inhibitors }: Judged,
+    suppression: Suppression,
     text: ItemText,
   ): Incident {
-    const added = wanted.filter((name) => !incident.receivers.includes(name));
+    const added = suppression.receivers.filter((name) => !incident.receivers.includes(name));
     let joined = withNotified(incident, added);
-    const escalated = escalate(joined);
+    const escalated = suppression.isInhibited
+      ? []
+      : this.recipients.escalated(rule, joined, subject, observed, inhibitors);
     if (added.length + escalated.length === 0) return incident;
     this.notify(incident, "incident.firing", added, text);
     for (const { afterMs, receivers } of escalated) {
@@ -295,40 +258,76 @@ export class IncidentEngine {
     return muted;
   }
 
-  private silencing(rule: Rule, subject: Subject, observed: Observed): Silencing | null {
-    if (this.silenced.length === 0) return null;
-    const facts = silenceFacts(rule, this.target, subject, observed);
-    return silencingOf(this.silenced, facts);
+  /** Those that are notified if it fires now, and what keeps others from it. */
+  private suppressionOf(judged: Judged): Suppression {
+    const { rule, subject, event, observed, inhibitors, before } = judged;
+    const holds = event.kind === "holds";
+    const wanted = holds ? this.recipients.informed(rule, subject, observed) : [];
+    const inhibition = notInhibited(wanted, inhibitors, before);
+    const receivers = inhibition.receivers.filter((name) => this.recipients.isOpen(name));
+    const isAnySilenced = holds && this.silenced.length > 0;
+    const facts = isAnySilenced && silenceFacts(rule, this.target, subject, observed);
+    const silencing = facts ? silencingOf(this.silenced, facts) : null;
+    return { ...inhibition, receivers, silencing };
   }
 
-  /** An event with what suppresses the notifications of its subject. */
-  private whole(
-    event: SubjectEvent,
-    silencing: Silencing | null,
-    before: Incident | undefined,
-    reading: FlapReading | null,
-    isInhibited: boolean,
-  ): IncidentEvent {
-    const flapping = reading?.flaps ?? "no";
+  /** The event with what suppresses the notifications of its subject. */
+  private whole({ event, before }: Judged, suppression: Suppression, flaps: Flaps): IncidentEvent {
     if (!("now" in event)) return event;
-    if (event.kind !== "holds") return { ...event, flaps: flapping };
+    if (event.kind !== "holds") return { ...event, flaps };
     return {
       ...event,
-      flaps: flapping,
-      silenced: silencing !== null,
-      inhibited: isInhibited,
+      flaps,
+      silenced: suppression.silencing !== null,
+      inhibited: suppression.isInhibited,
       acknowledged: before !== undefined && this.acknowledgedBy.has(before.id),
     };
   }
 
-  /** The last time that the condition held does not count: its incident did not fire. */
-  private uncount(each: FlapRecord | undefined): void {
-    if (each) this.changedFlaps.push({ ...each, enteredMs: each.enteredMs.slice(0, -1) });
+  /** A new incident, before the transition that opened it. */
+  private opened({ rule, subject, observed }: Judged): Omit<Incident, "phase"> {
+    const { status = null, previousStatus = null, startedAtMs = this.atMs } = observed;
+    return {
+      id: this.newIncidentId(),
+      rule: rule.name,
+      ruleFingerprint: ruleFingerprint(rule),
+      severity: rule.severity,
+      receivers: [],
+      owed: [],
+      inhibitedBy: null,
+      subject,
+      status,
+      previousStatus,
+      startedAtMs,
+      firedAtMs: null,
+      resolvedAtMs: null,
+    };
   }
+}
 
-  private forget(each: FlapRecord): void {
-    this.changedFlaps.push({ ...each, enteredMs: [] });
-  }
+function isSilencedBy({ phase }: Transition): boolean {
+  return phase?.name === "resolved" && phase.reason === "silenced";
+}
+
+function textOfTransition(
+  { rule, observed }: Judged,
+  transition: Transition,
+  { silencing }: Suppression,
+  reading: FlapReading | null,
+): ItemText {
+  const isSilenced = isSilencedBy(transition) && silencing;
+  return {
+    ...textOf(rule, observed, transition.phase, reading?.frequency ?? null),
+    ...(isSilenced && { action: { by: silencing.by, untilMs: silencing.endsAtMs } }),
+    ...(transition.step === "settled" && { hasSettled: true }),
+  };
+}
+
+/** As its message shows it: the end of an incident is that of the status that was observed then. */
+function withEnd(incident: Incident, observed: Observed): Incident {
+  const { status = null } = observed;
+  const isOther = incident.resolvedAtMs !== null && incident.status !== status;
+  return isOther ? { ...incident, status, previousStatus: incident.status } : incident;
 }
 
 function timingOf(rule: Rule): IncidentTiming {

@@ -69,7 +69,7 @@ export function judgeProbe(
   const rules = rulesOnProbe(options.rules, subject);
   const observed = { condition: "failing", detail: reason === "unmet" ? detail : reason };
   for (const rule of rules) engine.advance(rule, subject, event, observed);
-  engine.forgetSettled(rules, now.ms);
+  engine.flaps.forgetSettled(rules, now.ms);
   const turn = result && turnOf(state, result);
   return { at, run, result, progress, incidents: engine.outcome, turn };
 }

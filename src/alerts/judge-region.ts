@@ -71,7 +71,7 @@ export function judgeRegion(
     if (failure && incident?.phase.name === "firing")
       down.push({ incidentId: incident.id, rule: rule.name });
   }
-  engine.forgetSettled(rules, atMs);
+  engine.flaps.forgetSettled(rules, atMs);
   return { incidents: engine.outcome, down };
 }
 

@@ -110,7 +110,7 @@ function* judgeStatuses<
     const condition = conditionOfIncident(incident);
     engine.advance(rule, subject, event, { condition, status: "absent", unobservedSinceMs });
   });
-  engine.forgetSettled(rules, observed.now.ms);
+  engine.flaps.forgetSettled(rules, observed.now.ms);
 }
 
 /** Of all that a rule concerns in the target. */

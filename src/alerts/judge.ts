@@ -192,7 +192,7 @@ function judgeTarget(
   judge("auth", ofRegion);
   judge("failing", [...holding, ...ofRegion]);
   judge("partial", []);
-  engine.forgetSettled(onTarget, attempted.ms);
+  engine.flaps.forgetSettled(onTarget, attempted.ms);
   return down;
 }
 

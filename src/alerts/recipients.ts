@@ -150,7 +150,7 @@ export class Recipients {
 }
 
 /** Those that a rule notifies, if they are open, but for the inhibited ones. */
-interface Inhibition {
+export interface Inhibition {
   readonly receivers: readonly string[];
   /** What inhibits those that were not notified before. */
   readonly inhibitedBy: string | null;

@@ -78,6 +78,24 @@ describe("inhibition", () => {
     expect(inhibited(watch)).toEqual([["target-down", null]]);
   });
 
+  it("receivers that it concerns are notified when the other incident ends, though a poll shows no change", () => {
+    const rules = [
+      serverRule({ receivers: ["oncall", "chat"] }),
+      { ...down, receivers: ["chat"], keepFiringForMs: 2 * intervalMs },
+    ];
+    const watch = createWatch({ rules, receivers: { oncall: true, chat: true } });
+    watch.fail();
+    watch.see(broken);
+    watch.see(broken);
+    expect(linesOf(watch.outbox).slice(1)).toEqual(["oncall firing incident-2"]);
+    watch.see(broken);
+    watch.see(broken);
+    expect(linesOf(watch.outbox).slice(2)).toEqual([
+      "chat resolved incident-1",
+      "chat firing incident-2",
+    ]);
+  });
+
   it("what was notified before stays notified, without reminders meanwhile", () => {
     const rules = [{ ...down, remindEveryMs: intervalMs }, region(["oncall"])];
     const watch = createWatch({ rules });

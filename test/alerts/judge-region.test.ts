@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { judgeRegion, type RegionTarget } from "../../src/alerts/judge-region.ts";
 import { holdIncidents } from "../../src/alerts/target-state.ts";
-import type { Hold } from "../../src/alerts/rule.ts";
+import type { Hold, RegionRule } from "../../src/alerts/rule.ts";
 import { noSuppressions } from "../../src/alerts/silence.ts";
 import type { FailureReason } from "../../src/fleet/model.ts";
 import { startMs } from "../support/fleet.ts";
@@ -27,7 +27,8 @@ function targetsOf(shown: readonly Shown[]): readonly RegionTarget[] {
 }
 
 /** A region that is judged again and again. */
-function watchRegion(rule = regionRule()) {
+function watchRegion(first = regionRule()) {
+  let rule = first;
   const held = holdIncidents([], []);
   let intervals = 1;
   let suppressions = noSuppressions;
@@ -36,6 +37,7 @@ function watchRegion(rule = regionRule()) {
       const silenced = [{ match: { region: ["eu"] }, by: "ann", endsAtMs: Infinity }];
       suppressions = { ...noSuppressions, silenced };
     },
+    configure: (changed: RegionRule): void => void (rule = changed),
     judge(...shown: readonly Shown[]) {
       const state = { region: "eu", targets: targetsOf(shown), ...held };
       const options = {
@@ -133,6 +135,15 @@ describe("a region", () => {
     region.judge([2], [2]);
     const reasons = region.judge().outbox.map(({ incident }) => incident.resolvedReason);
     expect(reasons).toEqual(["rule_removed"]);
+  });
+
+  it("has another incident as soon as its rule is another, under the same name", () => {
+    const region = watchRegion();
+    region.judge([2], [2]);
+    region.configure(regionRule({ keepFiringForMs: intervalMs }));
+    const { steps, down } = region.judge([3], [3]);
+    expect(steps).toEqual(["resolved", "fired"]);
+    expect(down).toEqual([{ incidentId: "incident-2", rule: "region-down" }]);
   });
 
   it("explains them also while its incident is silenced, from the first moment on", () => {
