@@ -13,14 +13,10 @@ export interface Diff {
   readonly sandboxes: readonly SandboxDiff[];
   /** The sandboxes that appeared, changed status or are gone. */
   readonly sandboxChanges: readonly SandboxDiff[];
-  /** The sandboxes whose observation began or ended without a change of theirs: kinds `missing` and `seen`. */
-  readonly sandboxInterruptions: readonly SandboxDiff[];
-  /** Every server that is another object. The changes and interruptions are among them. */
+  /** Every server that is another object. */
   readonly servers: readonly ServerDiff[];
   /** The servers that appeared, changed status or are gone. */
   readonly changes: readonly ServerDiff[];
-  /** The servers whose observation began or ended without a change of theirs: kinds `missing` and `seen`. */
-  readonly interruptions: readonly ServerDiff[];
 }
 
 /** How a sandbox or a server differs. */
@@ -36,14 +32,7 @@ interface SubjectDiff<Subject> {
 }
 
 export type SandboxDiff = SubjectDiff<Sandbox>;
-
-export interface ServerDiff extends SubjectDiff<Server> {
-  /**
-   * Of one that appeared: the sandbox that lacks a server of this id and name since the same listing, where there is
-   * just one such pair. Ids are promised to be unique within a sandbox only, so it is likely the same server, no more.
-   */
-  readonly movedFrom: string | null;
-}
+export type ServerDiff = SubjectDiff<Server>;
 
 /**
  * - `appeared`, `changed`, `gone`: a change
@@ -62,22 +51,13 @@ export type DiffKind =
   | "updated";
 
 /** The diff of a poll without a listing. */
-export const noDiff: Diff = {
-  sandboxes: [],
-  sandboxChanges: [],
-  sandboxInterruptions: [],
-  servers: [],
-  changes: [],
-  interruptions: [],
-};
+export const noDiff: Diff = { sandboxes: [], sandboxChanges: [], servers: [], changes: [] };
 
-type Either = SandboxDiff | ServerDiff;
-
-export function statusBefore({ before }: Pick<Either, "before">): Presence {
+export function statusBefore({ before }: Pick<SandboxDiff | ServerDiff, "before">): Presence {
   return before?.status ?? "absent";
 }
 
-export function statusAfter({ after }: Pick<Either, "after">): Presence {
+export function statusAfter({ after }: Pick<SandboxDiff | ServerDiff, "after">): Presence {
   return after?.status ?? "absent";
 }
 
@@ -89,12 +69,12 @@ export function* diffSnapshots(
 ): Slices<Diff> {
   if (before.sandboxes === after.sandboxes) return noDiff;
   const sandboxes: SandboxDiff[] = [];
-  const found: ServerDiff[] = [];
+  const servers: ServerDiff[] = [];
 
   const add = (sandboxId: string, known: Server | null, server: Server | null): void => {
     const kind = kindOf(known, server);
     const dwellMs = dwellOf(kind, known, server, observation);
-    found.push({ kind, sandboxId, before: known, after: server, dwellMs, movedFrom: null });
+    servers.push({ kind, sandboxId, before: known, after: server, dwellMs });
   };
 
   const compare = (sandboxId: string, known: Sandbox | null, sandbox: Sandbox | null): void => {
@@ -140,23 +120,16 @@ export function* diffSnapshots(
       if (sandbox && !after.places.has(sandbox.id)) compare(sandbox.id, sandbox, null);
     }
   }
-  const servers = yield* withMoves(found);
   return {
     sandboxes,
     sandboxChanges: sandboxes.filter(isChange),
-    sandboxInterruptions: sandboxes.filter(isInterruption),
     servers,
     changes: servers.filter(isChange),
-    interruptions: servers.filter(isInterruption),
   };
 }
 
-function isChange({ kind }: Either): boolean {
+function isChange({ kind }: SandboxDiff | ServerDiff): boolean {
   return kind === "appeared" || kind === "changed" || kind === "gone";
-}
-
-function isInterruption({ kind }: Either): boolean {
-  return kind === "missing" || kind === "seen";
 }
 
 type Observed = Pick<Server, "status" | "since" | "missing">;
@@ -183,33 +156,4 @@ function dwellOf(
   // Negative where the target's clock began again.
   const dwellMs = Math.round(observedMs - before.since.observedMs);
   return isEnd && dwellMs >= 0 ? dwellMs : null;
-}
-
-/** Adds to those that appeared where they come from. */
-function* withMoves(servers: readonly ServerDiff[]): Slices<readonly ServerDiff[]> {
-  const left = servers.filter(
-    ({ kind, before }) => kind === "missing" || (kind === "gone" && before?.missing === 0),
-  );
-  const appeared = servers.filter(({ kind }) => kind === "appeared");
-  if (left.length === 0 || appeared.length === 0) return servers;
-  const from = yield* onlyOnes(left);
-  const to = yield* onlyOnes(appeared);
-  return servers.map((diff) => {
-    const source = diff.after && to.get(diff.after.id) === diff ? from.get(diff.after.id) : null;
-    const isSame = source?.before?.name === diff.after?.name;
-    return source && isSame ? { ...diff, movedFrom: source.sandboxId } : diff;
-  });
-}
-
-const diffsPerSlice = 2_048;
-
-/** By server id; null: several servers have it. */
-function* onlyOnes(diffs: readonly ServerDiff[]): Slices<ReadonlyMap<string, ServerDiff | null>> {
-  const found = new Map<string, ServerDiff | null>();
-  for (const [at, diff] of diffs.entries()) {
-    if (at % diffsPerSlice === diffsPerSlice - 1) yield;
-    const id = (diff.after ?? diff.before)?.id ?? "";
-    found.set(id, found.has(id) ? null : diff);
-  }
-  return found;
 }

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { statusAfter, statusBefore, type Diff } from "../../../src/fleet/diff.ts";
+import type { SandboxDiff, ServerDiff } from "../../../src/fleet/diff.ts";
 import { eachServer, findServer, isListed } from "../../../src/fleet/snapshot.ts";
 import type { Snapshot } from "../../../src/fleet/snapshot.ts";
 import { statuses } from "../../../src/fleet/model.ts";
@@ -41,8 +42,13 @@ function sandboxChangeRows({ sandboxChanges }: Diff) {
   });
 }
 
-export function interruptionRows({ interruptions }: Diff) {
-  return interruptions.map(({ sandboxId, before, kind }) => [sandboxId, before?.id, kind]);
+/** Those whose observation began or ended without a change of theirs. */
+function interruptions<Each extends SandboxDiff | ServerDiff>(diffs: readonly Each[]) {
+  return diffs.filter(({ kind }) => kind === "missing" || kind === "seen");
+}
+
+function interruptionRows({ servers }: Diff) {
+  return interruptions(servers).map(({ sandboxId, before, kind }) => [sandboxId, before?.id, kind]);
 }
 
 /** Expects all that a snapshot and a diff say to be what the model says. */
@@ -62,7 +68,7 @@ export function expectStep(snapshot: Snapshot, diff: Diff, expected: PlainStep):
   expect(sorted(changeRows(diff))).toEqual(sorted(expected.changes));
   expect(sorted(interruptionRows(diff))).toEqual(sorted(expected.interruptions));
   expect(sorted(sandboxChangeRows(diff))).toEqual(sorted(expected.sandboxChanges));
-  const interrupted = diff.sandboxInterruptions.map(({ sandboxId, kind }) => [sandboxId, kind]);
+  const interrupted = interruptions(diff.sandboxes).map(({ sandboxId, kind }) => [sandboxId, kind]);
   expect(sorted(interrupted)).toEqual(sorted(expected.sandboxInterruptions));
   expectListed(snapshot, expected);
   expectTallies(snapshot);
