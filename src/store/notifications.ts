@@ -127,6 +127,7 @@ async function change(
   which: DeadLetters,
   changeSome: (trx: Transaction<Tables>, some: readonly DeadRow[]) => Promise<void>,
 ): Promise<number> {
+  const seqs = "seqs" in which ? which.seqs.toSorted((a, b) => a - b) : [];
   let [count, after] = [0, 0];
   for (;;) {
     const some = await kysely.transaction().execute(async (trx) => {
@@ -137,14 +138,14 @@ async function change(
         .where("seq", ">", after);
       const meant =
         "seqs" in which
-          ? all.where("seq", "in", which.seqs)
+          ? all.where("seq", "in", seqs.splice(0, atOnce))
           : all.where("receiver", "=", which.receiver);
       const rows = await meant.orderBy("seq").limit(atOnce).execute();
       await changeSome(trx, rows);
       return rows;
     });
     count += some.length;
-    if (some.length < atOnce) return count;
+    if ("seqs" in which ? seqs.length === 0 : some.length < atOnce) return count;
     after = some.at(-1)?.seq ?? after;
     await setImmediate();
   }

@@ -79,3 +79,26 @@ it.each<readonly [what: string, call: (kysely: Db) => Promise<unknown>, refused:
   expect(plans).not.toEqual([]);
   expect(plans.filter((plan) => refused.test(plan))).toEqual([]);
 });
+
+it("of very many dead letters a statement names few, and only what is dead is discarded", async () => {
+  using database = new DatabaseSync(freshStoreFile());
+  const counts: number[] = [];
+  const kysely = new Kysely<Tables>({
+    dialect: sqliteDialect(database),
+    log: ({ query }) => void counts.push(query.parameters.length),
+  });
+  const outbox = createOutbox(kysely);
+  const ids = Array.from({ length: 5 }, (_, index) => `${index}`);
+  await outbox.compose(ids.map((id) => ({ ...composed, notification: { ...notification, id } })));
+  for (const seq of [2, 4]) {
+    const dead = { state: "dead", reason: "rejected", settledAtMs: startMs } as const;
+    await outbox.settle(seq, dead, { atMs: startMs, failure: null }, () => noOutcome);
+  }
+  counts.length = 0;
+  const seqs = [4, 4, ...Array.from({ length: 1_000 }, (_, index) => 1_000 - index)];
+  const { notifications } = createStore(kysely, async () => {});
+  expect(await notifications.discard({ seqs }, startMs)).toBe(2);
+  expect(Math.max(...counts)).toBeLessThan(110);
+  const states = (await notifications.list({ limit: 9 })).map(({ state }) => state);
+  expect(states).toEqual(["pending", "discarded", "pending", "discarded", "pending"]);
+});
