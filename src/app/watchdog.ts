@@ -3,7 +3,7 @@ import type { Clock, LastRuns } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Config } from "../config/config.ts";
 import { configuredTargets } from "../config/configured-targets.ts";
-import { targetName, type Instant } from "../fleet/model.ts";
+import { targetName } from "../fleet/model.ts";
 import { subjectName, subjectsOf } from "../alerts/probe.ts";
 import type { Schedule } from "../fleet/schedule.ts";
 import { lookEveryMs } from "../notify/pipeline.ts";
@@ -21,8 +21,8 @@ interface Watched {
   readonly name: string;
   readonly intervalMs: number;
   readonly dueInMs: (ranAtMs: number) => number;
-  /** The last run, or since when runs are expected. */
-  last: Instant;
+  /** The last run, or since when runs are expected. Monotonic. */
+  lastRunMs: number;
   /** Monotonic. */
   nextRunMs: number;
 }
@@ -67,9 +67,8 @@ export class Watchdog {
     intervalMs: number,
     dueInMs: (ranAtMs: number) => number = () => intervalMs,
   ): void {
-    const last = this.clock.now();
-    const nextRunMs = last.monotonicMs + intervalMs;
-    this.watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, last, nextRunMs });
+    const times = { lastRunMs: this.nowMs(), nextRunMs: this.nowMs() + intervalMs };
+    this.watched.set(`${loop} ${name}`, { loop, name, intervalMs, dueInMs, ...times });
     this.checkSoon();
   }
 
@@ -77,7 +76,7 @@ export class Watchdog {
   start(): void {
     this.running = true;
     for (const each of this.watched.values()) {
-      each.last = this.clock.now();
+      each.lastRunMs = this.nowMs();
       // Every loop runs for the first time soon after the start, also while its schedule pauses.
       each.nextRunMs = this.nowMs() + each.intervalMs;
     }
@@ -103,16 +102,15 @@ export class Watchdog {
   loops() {
     const { utcMs, monotonicMs } = this.clock.now();
     const behindMs = utcMs - monotonicMs;
-    const lateBy = (each: Watched): number =>
-      (monotonicMs - this.timesOf(each).nextRunMs) / each.intervalMs;
+    this.takeRuns();
+    const lateBy = (each: Watched): number => (monotonicMs - each.nextRunMs) / each.intervalMs;
     return loopNames.flatMap((loop) => {
       const parts = this.partsOf(loop);
       if (!this.running || parts.length === 0) return [];
       const worst = parts.reduce((a, b) => (lateBy(b) > lateBy(a) ? b : a));
       const { intervalMs } = worst;
-      const { lastRunMs, nextRunMs } = this.timesOf(worst);
-      const [lastRunAtMs, nextRunAtMs] = [lastRunMs + behindMs, nextRunMs + behindMs];
-      return { loop, lastRunAtMs, nextRunAtMs, intervalMs };
+      const lastRunAtMs = worst.lastRunMs + behindMs;
+      return { loop, lastRunAtMs, nextRunAtMs: worst.nextRunMs + behindMs, intervalMs };
     });
   }
 
@@ -120,18 +118,19 @@ export class Watchdog {
     return this.clock.now().monotonicMs;
   }
 
-  /** Monotonic. */
-  private timesOf(each: Watched) {
-    const run = this.runs.get(`${each.loop} ${each.name}`);
-    if (run && run !== each.last && run.monotonicMs >= each.last.monotonicMs) {
-      each.last = run;
-      each.nextRunMs = run.monotonicMs + each.dueInMs(run.utcMs);
+  /** Takes what ran since the last time, each run once: there may be very many loops. */
+  private takeRuns(): void {
+    for (const [key, { utcMs, monotonicMs }] of this.runs) {
+      const each = this.watched.get(key);
+      if (!each || monotonicMs < each.lastRunMs) continue;
+      each.lastRunMs = monotonicMs;
+      each.nextRunMs = monotonicMs + each.dueInMs(utcMs);
     }
-    return { lastRunMs: each.last.monotonicMs, nextRunMs: each.nextRunMs };
+    this.runs.clear();
   }
 
-  private isOverdue(each: Watched, lateBy: number): boolean {
-    return this.running && this.nowMs() - this.timesOf(each).nextRunMs > lateBy * each.intervalMs;
+  private isOverdue({ nextRunMs, intervalMs }: Watched, lateBy: number): boolean {
+    return this.running && this.nowMs() - nextRunMs > lateBy * intervalMs;
   }
 
   private partsOf(loop: LoopName): readonly Watched[] {
@@ -149,6 +148,7 @@ export class Watchdog {
   }
 
   private firstOf(after: typeof silentAfter): string | null {
+    this.takeRuns();
     return (
       loopNames.map((loop) => this.describe(loop, after)).find((sentence) => sentence !== null) ??
       null
@@ -157,6 +157,7 @@ export class Watchdog {
 
   private check(): void {
     this.cancel();
+    this.takeRuns();
     for (const loop of loopNames) {
       const sentence = this.describe(loop, silentAfter);
       if (sentence !== null && !this.silent.has(loop)) {
@@ -169,13 +170,13 @@ export class Watchdog {
     if (!this.running) return;
     const nowMs = this.nowMs();
     // What is overdue may run again.
-    const lookAtMs = ({ intervalMs }: Watched, nextRunMs: number): number => {
+    const lookAtMs = ({ intervalMs, nextRunMs }: Watched): number => {
       const overdueAtMs = nextRunMs + silentAfter.lateBy * intervalMs;
       return overdueAtMs < nowMs ? nowMs + lookAgainMs : overdueAtMs;
     };
     const dueMs = this.watched
       .values()
-      .map((each) => lookAtMs(each, this.timesOf(each).nextRunMs))
+      .map(lookAtMs)
       .reduce((earliest, each) => Math.min(earliest, each), Infinity);
     if (dueMs === Infinity) return;
     this.cancel = this.clock.setTimer(Math.max(dueMs - nowMs, leastWaitMs), () => this.check());

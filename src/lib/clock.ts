@@ -7,7 +7,7 @@ export interface Clock {
   setTimer(delayMs: number, callback: () => void): () => void;
 }
 
-/** When each part of a loop last began or ended a run, by the names of both: "polls us/research". What runs sets it. */
+/** When each part of a loop last began or ended a run, by the names of both: "polls us/research". The watchdog takes it. */
 export type LastRuns = Map<string, Instant>;
 
 /** Node.js fires a timer with a longer delay at once, so a longer wait is cut into parts. */

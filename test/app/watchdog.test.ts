@@ -15,7 +15,7 @@ function watchWith(
 ) {
   const runs: LastRuns = new Map();
   const noteRun = (name: string): void => void runs.set(`polls ${name}`, clock.now());
-  return { watchdog: new Watchdog(clock, log, runs), noteRun };
+  return { watchdog: new Watchdog(clock, log, runs), noteRun, runs };
 }
 
 it("says within ten seconds that a loop runs again", () => {
@@ -63,6 +63,22 @@ it("expects runs of what is watched while it is started, and none of what is not
   expect(watchdog.silentLoop()).toContain("no run of 1 of 2, such as us/b,");
   watchdog.stop();
   expect(clock.armed).toBe(0);
+});
+
+it("takes each run once, so that probes and scrapes of very many loops are cheap", () => {
+  const clock = createFakeClock();
+  const { watchdog, noteRun, runs } = watchWith(clock);
+  for (const name of ["us/a", "us/b"]) watchdog.watch("polls", name, 10_000);
+  watchdog.start();
+  const looks = [() => watchdog.loops(), () => watchdog.silentLoop(), () => watchdog.deadLoop()];
+  for (const look of looks) {
+    clock.advance(15_000);
+    for (const name of ["us/a", "us/b", "us/gone"]) noteRun(name);
+    look();
+    expect([...runs]).toEqual([]);
+    expect(watchdog.silentLoop()).toBeNull();
+  }
+  watchdog.stop();
 });
 
 /** A watchdog over the polls of some keys. */
