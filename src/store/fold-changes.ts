@@ -24,8 +24,6 @@ export interface FoldedCell {
   readonly bucket: Bucket;
   /** How many there are when it ends. */
   readonly counts: ReadonlyMap<string, Counts>;
-  /** Whether anything changed in it. */
-  readonly isChanged: boolean;
 }
 
 export interface FoldQuery {
@@ -77,7 +75,6 @@ export class TargetFold {
   private readonly fold: Fold;
   private nextGap = 0;
   private isInGap = false;
-  private isChanged = false;
   private readonly target: FoldedTarget;
   private readonly gaps: readonly StoredGap[];
 
@@ -91,7 +88,6 @@ export class TargetFold {
     const { at_ms: atMs, dwell_ms: dwellMs } = row;
     if (atMs < this.target.fromMs || atMs > this.target.recorded.toMs) return;
     this.passGaps(atMs);
-    this.isChanged = true;
     this.fold.step({ atMs, from, to, dwellMs });
   }
 
@@ -101,9 +97,7 @@ export class TargetFold {
     const untilMs = Math.min(endMs, recorded.toMs);
     this.passGaps(untilMs);
     const bucket = this.fold.take(startMs, untilMs);
-    const { isChanged } = this;
-    this.isChanged = false;
-    return { targetId: id, bucket, counts: this.fold.counts(), isChanged };
+    return { targetId: id, bucket, counts: this.fold.counts() };
   }
 
   private passGaps(untilMs: number): void {

@@ -15,7 +15,7 @@ import { StepReader, endedDwells, hasMoreChanges } from "./change-steps.ts";
 import { foldTargets, keysOf, readJointPeaks, subjectsOf } from "./fold-changes.ts";
 import type { FoldedTarget, PeakQuery } from "./fold-changes.ts";
 import { readGapsOf, type StoredGap } from "./gaps.ts";
-import { createRollupReader, keyOf, readCounts, readKept, readKey, type Found } from "./rollups.ts";
+import { keyOf, readCounts, readKept, readKey, readRollups, type Found } from "./rollups.ts";
 import { readConsistently } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
 import { historyTargets, selectHistory, type HistoryTarget } from "./targets.ts";
@@ -218,7 +218,6 @@ function createBucketReader(
     const some = targets.filter(
       (target) => endOf(target) > Math.max(target.recorded.fromMs - lengthMs, sinceOf(target)),
     );
-    const read = createRollupReader(reader, some, { resolution, kinds, endOf }, reading);
     const firsts = some.map((target) =>
       Math.max(bucketStart(resolution, target.recorded.fromMs), sinceOf(target)),
     );
@@ -229,7 +228,8 @@ function createBucketReader(
     let next = await rest.next();
     while (atMs < endMs) {
       const untilMs = Math.min(atMs + windowMs, endMs);
-      const found = [...(await read(atMs, untilMs))];
+      const query = { resolution, kinds, endOf, fromMs: atMs, toMs: untilMs };
+      const found = [...(await readRollups(reader, some, query, reading))];
       const rows = found.reduce((sum, { bucket }) => sum + 1 + bucket.names.size, 1);
       const rowsEach = rows / ((untilMs - atMs) / lengthMs);
       windowMs = lengthMs * Math.max(1, Math.floor(rowsAtOnce / rowsEach));

@@ -11,7 +11,7 @@ import type { Bucket, Counted, RolledUp } from "../fleet/buckets.ts";
 import { batches } from "../lib/iterables.ts";
 import { oneOf, type RowReading } from "./row-reading.ts";
 import { foldTargets, type FoldedCell } from "./fold-changes.ts";
-import { accountToColumns, createRollupReader, keyOf } from "./rollups.ts";
+import { accountToColumns, keyOf, readRollups } from "./rollups.ts";
 import { noteDeleted, readCounts, readKey } from "./rollups.ts";
 import { findOrAdd, prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
@@ -60,34 +60,20 @@ export function rollUp(
     });
     const cellMs = isByQuarter ? resolutionMs["15m"] : hourMs;
     const query = { kinds: countedKinds, cellMs, toMs: endMs };
-    const endsDay = bucketStart("1d", endMs) === endMs;
     const cells: FoldedCell[] = [];
     const hours = new Map<number, FoldedCell>();
     for await (const some of foldTargets(trx, folded, query, reading)) {
       for (const cell of some) {
-        const { bucket = emptyBucket(fromMs), isChanged = false } = hours.get(cell.targetId) ?? {};
-        hours.set(cell.targetId, {
-          ...cell,
-          bucket: addBucket(bucket, cell.bucket),
-          isChanged: isChanged || cell.isChanged,
-        });
+        const { bucket = emptyBucket(fromMs) } = hours.get(cell.targetId) ?? {};
+        hours.set(cell.targetId, { ...cell, bucket: addBucket(bucket, cell.bucket) });
       }
       cells.push(...some);
     }
     const all = [...hours.values()];
-    const written = all.filter(
-      ({ bucket, isChanged }) => endsDay || isChanged || bucket.unobservedMs < bucket.recordedMs,
-    );
-    await writeRollups(trx, "1h", written);
-    if (endsDay) await rollUpDay(trx, targets, all, reading);
-    if (isByQuarter) {
-      const withRows = new Set(written.map(({ targetId }) => targetId));
-      await writeRollups(
-        trx,
-        "15m",
-        cells.filter(({ targetId }) => withRows.has(targetId)),
-      );
-    } else await noteDeleted(trx, "15m", endMs);
+    await writeRollups(trx, "1h", all);
+    if (bucketStart("1d", endMs) === endMs) await rollUpDay(trx, targets, all, reading);
+    if (isByQuarter) await writeRollups(trx, "15m", cells);
+    else await noteDeleted(trx, "15m", endMs);
     const ids = targets.map(({ id }) => id);
     await trx
       .updateTable("targets")
@@ -118,14 +104,10 @@ async function rollUpDay(
 ): Promise<void> {
   const startMs = bucketStart("1d", last[0]?.bucket.startMs ?? 0);
   const endMs = startMs + resolutionMs["1d"];
-  const query = { resolution: "1h", kinds: countedKinds, endOf: () => endMs } as const;
+  const times = { fromMs: startMs, toMs: endMs, endOf: () => endMs };
+  const query = { resolution: "1h", kinds: countedKinds, ...times } as const;
   const days = new Map<number, Bucket>();
-  for (const { targetId, bucket } of await createRollupReader(
-    trx,
-    targets,
-    query,
-    reading,
-  )(startMs, endMs)) {
+  for (const { targetId, bucket } of await readRollups(trx, targets, query, reading)) {
     days.set(targetId, addBucket(days.get(targetId) ?? emptyBucket(startMs), bucket));
   }
   const cells = last.map((cell) => ({ ...cell, bucket: days.get(cell.targetId) ?? cell.bucket }));

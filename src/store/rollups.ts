@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import { countedKinds, emptyAccount, resolutionMs } from "../fleet/buckets.ts";
+import { countedKinds, resolutionMs } from "../fleet/buckets.ts";
 import type { Bucket, Counted, NameAccount, RolledUp } from "../fleet/buckets.ts";
 import { noDwells, type DwellHistogram } from "../fleet/dwell.ts";
 import type { Counts } from "../fleet/fold.ts";
-import { byStatus, countByStatus } from "../fleet/tallies.ts";
+import { byStatus } from "../fleet/tallies.ts";
 import { listIn, numberIn, type RowReading } from "./row-reading.ts";
 import { deleteSome } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
@@ -74,92 +74,47 @@ function countsFromColumns(row: RollupColumns): Counts {
   return { ...byStatus((status) => row[status]), missing: row.missing };
 }
 
-/**
- * Reads the hours or days that are rolled up, window after window in order. One without rows was not observed, and nothing
- * changed in it.
- */
-export function createRollupReader(
+interface RollupQuery {
+  readonly resolution: RolledUp;
+  readonly kinds: readonly Counted[];
+  /** The end of the last one that is rolled up. */
+  readonly endOf: (target: HistoryTarget) => number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Reads hours or days that are rolled up. */
+export async function readRollups(
   reader: Db,
   targets: readonly HistoryTarget[],
-  {
-    resolution,
-    kinds,
-    endOf,
-  }: {
-    readonly resolution: RolledUp;
-    readonly kinds: readonly Counted[];
-    /** The end of the last one. */
-    readonly endOf: (target: HistoryTarget) => number;
-  },
+  { resolution, kinds, endOf, fromMs, toMs }: RollupQuery,
   reading: RowReading,
-) {
-  const lengthMs = resolutionMs[resolution];
-  /** How many there were last. */
-  const counts = new Map<number, CountsByKey>();
-
-  return async (fromMs: number, toMs: number): Promise<readonly Found[]> => {
-    const chosen = targets.filter(
-      (target) => endOf(target) > fromMs && target.recorded.fromMs < toMs,
-    );
-    if (chosen.length === 0) return [];
-    const rows = await selectRows(reader, ["server", ...kinds])
-      .where("resolution", "=", resolution)
-      .where("start_at_ms", ">=", fromMs)
-      .where("start_at_ms", "<", toMs)
-      .where(
-        "target_id",
-        "in",
-        chosen.map(({ id }) => id),
-      )
-      .execute();
-    const byCell = Map.groupBy(rows, (row) => cellKey(row.start_at_ms, row.target_id));
-    const found: Found[] = [];
-    for (let startMs = fromMs; startMs < toMs; startMs += lengthMs) {
-      const here = chosen.filter(
-        (target) => startMs < endOf(target) && startMs + lengthMs > target.recorded.fromMs,
-      );
-      const without = here.filter(({ id }) => !counts.has(id) && !byCell.has(cellKey(startMs, id)));
-      const starts = without.map(({ id }) => ({ id, atMs: startMs }));
-      for (const [id, known] of await readCounts(reader, starts, kinds)) counts.set(id, known);
-      for (const { id, recorded } of here) {
-        const cell = byCell.get(cellKey(startMs, id));
-        if (!cell) {
-          const ms = startMs + lengthMs - Math.max(startMs, recorded.fromMs);
-          found.push({ targetId: id, bucket: unobservedBucket(startMs, ms, counts.get(id)) });
-          continue;
-        }
-        const [{ recorded_ms: recordedMs, gap_ms: unobservedMs } = noTimes] = cell;
-        const names = new Map<string, NameAccount>();
-        const left = new Map<string, Counts>();
-        for (const row of cell) {
-          if (!kinds.includes(row.counted)) continue;
-          const key = keyOf(row.counted, row.value);
-          const account = reading.read("rollups", row, accountFromColumns);
-          if (account) names.set(key, account);
-          left.set(key, countsFromColumns(row));
-        }
-        counts.set(id, left);
-        found.push({ targetId: id, bucket: { startMs, recordedMs, unobservedMs, names } });
-      }
+): Promise<readonly Found[]> {
+  const ends = new Map(targets.map((target) => [target.id, endOf(target)]));
+  const ids = [...ends.keys()].filter((id) => (ends.get(id) ?? 0) > fromMs);
+  if (ids.length === 0) return [];
+  const rows = await selectRows(reader, ["server", ...kinds])
+    .where("resolution", "=", resolution)
+    .where("start_at_ms", ">=", fromMs)
+    .where("start_at_ms", "<", toMs)
+    .where("target_id", "in", ids)
+    .execute();
+  const known = rows.filter((row) => row.start_at_ms < (ends.get(row.target_id) ?? 0));
+  const cells = Map.groupBy(known, (row) => `${row.start_at_ms} ${row.target_id}`);
+  return Array.from(cells.values(), (cell) => {
+    const [{ target_id, start_at_ms, recorded_ms, gap_ms } = noCell] = cell;
+    const names = new Map<string, NameAccount>();
+    for (const row of cell) {
+      if (!kinds.includes(row.counted)) continue;
+      const account = reading.read("rollups", row, accountFromColumns);
+      if (account) names.set(keyOf(row.counted, row.value), account);
     }
-    return found;
-  };
-}
-
-const noTimes = { recorded_ms: 0, gap_ms: 0 };
-
-function cellKey(startMs: number, targetId: number): string {
-  return `${startMs} ${targetId}`;
-}
-
-function unobservedBucket(startMs: number, ms: number, counts: CountsByKey = new Map()): Bucket {
-  const names = counts.entries().map(([key, count]) => {
-    const unobservedMs = (countByStatus(count) + count.missing) * ms;
-    return [key, { ...emptyAccount, unobservedMs }] as const;
+    const bucket = { startMs: start_at_ms, recordedMs: recorded_ms, unobservedMs: gap_ms, names };
+    return { targetId: target_id, bucket };
   });
-  const known = names.filter(([, { unobservedMs }]) => unobservedMs > 0);
-  return { startMs, recordedMs: ms, unobservedMs: ms, names: new Map(known) };
 }
+
+const noCell = { target_id: 0, start_at_ms: 0, recorded_ms: 0, gap_ms: 0 };
 
 function selectRows(reader: Db, kinds: readonly Counted[]) {
   return reader
@@ -173,24 +128,20 @@ function selectRows(reader: Db, kinds: readonly Counted[]) {
 /**
  * How many there were of each value at the end of an hour that is rolled up, or before the first one.
  *
- * @param targets each with the end of an hour, or a moment in one that has no rows
+ * @param targets each with the end of the hour
  */
 export async function readCounts(
   reader: Db,
   targets: readonly { readonly id: number; readonly atMs: number }[],
   kinds: readonly Counted[],
 ): Promise<ReadonlyMap<number, CountsByKey>> {
-  const starts = await lastHours(reader, targets);
   const counts = new Map<number, Map<string, Counts>>();
-  for (const [startMs, some] of Map.groupBy(starts, (each) => each.startMs)) {
+  for (const [atMs, some] of Map.groupBy(targets, (each) => each.atMs)) {
+    const ids = some.map(({ id }) => id);
     const rows = await selectRows(reader, kinds)
       .where("resolution", "=", "1h")
-      .where("start_at_ms", "=", startMs)
-      .where(
-        "target_id",
-        "in",
-        some.map(({ id }) => id),
-      )
+      .where("start_at_ms", "=", atMs - resolutionMs["1h"])
+      .where("target_id", "in", ids)
       .execute();
     for (const row of rows) {
       const known = counts.get(row.target_id) ?? new Map<string, Counts>();
@@ -199,34 +150,6 @@ export async function readCounts(
     }
   }
   return counts;
-}
-
-/** The last hour of each target that has rows. The last hour of each day has. */
-async function lastHours(
-  reader: Db,
-  targets: readonly { readonly id: number; readonly atMs: number }[],
-) {
-  const found: { readonly id: number; readonly startMs: number }[] = [];
-  for (const [atMs, some] of Map.groupBy(targets, (each) => each.atMs)) {
-    let left = some.map(({ id }) => id);
-    for (const sinceMs of [atMs - resolutionMs["1h"], atMs - resolutionMs["1d"]]) {
-      if (left.length === 0) break;
-      const rows = await reader
-        .selectFrom("rollups")
-        .select(["target_id as id", sql<number>`max(start_at_ms)`.as("startMs")])
-        .where("counted", "=", "server")
-        .where("resolution", "=", "1h")
-        .where("start_at_ms", ">=", sinceMs)
-        .where("start_at_ms", "<", atMs)
-        .where("target_id", "in", left)
-        .groupBy("target_id")
-        .execute();
-      found.push(...rows);
-      const ids = new Set(rows.map(({ id }) => id));
-      left = left.filter((id) => !ids.has(id));
-    }
-  }
-  return found;
 }
 
 /** Deletes those that ended before. The last two days of hours stay, as what follows is counted from them. */

@@ -181,7 +181,7 @@ const statements: readonly string[] = [
   )<table>`,
 
   // How the servers or sandboxes of one value spent an hour or a day of UTC, in server milliseconds: two servers for a second
-  // are 2,000. An hour or day that is rolled up and has no rows was not observed, and nothing changed in it.
+  // are 2,000.
   `create table rollups (
     -- 'server', 'server_name', 'benchmark', 'tag', 'sandbox' or 'sandbox_benchmark'.
     counted <text> not null,
