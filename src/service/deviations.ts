@@ -209,7 +209,8 @@ export function schemaNode(
   }
   if (bare instanceof z.ZodArray) {
     const items = schemaNode(asType(bare.element), `${path}[]`, shown);
-    return { ...node, problemOf: createCheck(schema, isArray), items };
+    // Its items are shown: what stands in place of a list may be anything.
+    return { ...node, shown: undefined, problemOf: createCheck(schema, isArray), items };
   }
   const words = bare instanceof z.ZodEnum ? bare.options.map(String) : null;
   const compiled = z.compile(schema);

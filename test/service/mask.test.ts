@@ -65,6 +65,11 @@ describe("a response", () => {
       { local_sandboxes: [{ ...sandbox, servers: [shownServer] }], total_count: 1 },
     ],
     [
+      "list_sandboxes",
+      { local_sandboxes: [{ servers: [{ tags: "sk-0123456789abcdef" }] }] },
+      { local_sandboxes: [{ servers: [{ tags: "[masked: text of 19 characters]" }] }] },
+    ],
+    [
       "get_user",
       { userId: "u1", createdAt: "then", lastUsedAt: null, plan: "x", "sk-0123456789abcdef": 1 },
       {
