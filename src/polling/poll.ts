@@ -4,7 +4,7 @@ import type { Drift } from "../fleet/drift.ts";
 import { targetName } from "../fleet/model.ts";
 import type { Instant, Target } from "../fleet/model.ts";
 import type { Schedule } from "../fleet/schedule.ts";
-import type { CurrentSuppressions } from "../alerts/silence.ts";
+import type { CurrentSuppressions, Suppressions } from "../alerts/silence.ts";
 import { isFullyObserved } from "../alerts/target-state.ts";
 import type { PollDetail } from "../alerts/target-view.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -56,13 +56,17 @@ export function createTargetUnits(
     if (!apiKey) return [];
     const isPooled = pools.isPooled(target);
     let logged = noListing;
-    /** A silence that is added while a large listing is judged suppresses what is not committed yet. */
+    /**
+     * A silence that is added while a large listing is judged suppresses what is not committed yet. The listing is judged
+     * once more, and not again and again: that would delay what it shows for as long as people are busy.
+     */
     const judgeBySilences = async (polled: PollOutcome, at: Instant): Promise<Verdict> => {
+      const judgeBy = (by: Suppressions): Promise<Verdict> =>
+        runInSlices(judgeInSlices(watched.state, polled, at, { ...judge, suppressions: by }));
+      const before = suppressions.at(clock.now().utcMs);
+      const verdict = await judgeBy(before);
       const current = suppressions.at(clock.now().utcMs);
-      const options = { ...judge, suppressions: current };
-      const verdict = await runInSlices(judgeInSlices(watched.state, polled, at, options));
-      const { acknowledgedBy } = suppressions.at(clock.now().utcMs);
-      return acknowledgedBy === current.acknowledgedBy ? verdict : judgeBySilences(polled, at);
+      return current.acknowledgedBy === before.acknowledgedBy ? verdict : judgeBy(current);
     };
 
     const unit: Unit<Listed> = {

@@ -1,6 +1,7 @@
 import { setImmediate as settle } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Verdict } from "../../src/alerts/judge.ts";
+import { noSuppressions } from "../../src/alerts/silence.ts";
 import type { Snapshot } from "../../src/fleet/snapshot.ts";
 import { countByStatus } from "../../src/fleet/tallies.ts";
 import { listing } from "../support/fleet.ts";
@@ -29,6 +30,17 @@ describe("a poll", () => {
     expect(calls.every((call, at) => call.before === before[at])).toBe(true);
     const first = calls[0]?.poll ?? 0;
     expect(calls.map((call) => call.poll - first)).toEqual([0, 1, 2]);
+  });
+
+  it("is judged once more if somebody acknowledges an incident meanwhile, and then committed", async () => {
+    const { poll, world, committed } = startPolling(() => listed(listing({ a: "error" })));
+    let asked = 0;
+    world.suppressions = () => {
+      if (++asked > 9) throw new Error("it is judged again and again");
+      return { ...noSuppressions, acknowledgedBy: new Map() };
+    };
+    await poll();
+    expect([committed.length, asked]).toEqual([1, 2]);
   });
 
   it("that is stopped is as if it had never begun, and none is begun after it", async () => {

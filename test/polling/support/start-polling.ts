@@ -1,5 +1,5 @@
 import type { Verdict } from "../../../src/alerts/judge.ts";
-import { noSuppressions } from "../../../src/alerts/silence.ts";
+import { noSuppressions, type Suppressions } from "../../../src/alerts/silence.ts";
 import type { FailureReason } from "../../../src/fleet/model.ts";
 import { createRetryBudget, retryShare } from "../../../src/lib/retry.ts";
 import { Secret } from "../../../src/lib/secret.ts";
@@ -57,7 +57,10 @@ export function startPolling(
   const heard: string[] = [];
   const committed: Verdict[] = [];
   const calls: Pick<ListingCall, "before" | "poll">[] = [];
-  const world = { commit: (_verdict: Verdict): Promise<void> => Promise.resolve() };
+  const world = {
+    commit: (_verdict: Verdict): Promise<void> => Promise.resolve(),
+    suppressions: (): Suppressions => noSuppressions,
+  };
   const { log, lines } = captureLog();
   const store = {
     ...unshared,
@@ -80,7 +83,7 @@ export function startPolling(
     },
     recordDrift() {},
     judge: judgeBy(),
-    suppressions: { at: () => noSuppressions },
+    suppressions: { at: () => world.suppressions() },
     regions: { wake() {} },
     pools: { isPooled: () => false, judge: async () => {}, lose() {} },
     store,
