@@ -51,9 +51,13 @@ export class Deviations {
   }
 
   list(): readonly Deviation[] {
-    return Array.from(this.fields, ([field, noted]) =>
-      Array.from(noted.values(), (each) => ({ field, ...each })),
-    ).flat();
+    const all: Deviation[] = [];
+    for (const [field, noted] of this.fields) {
+      for (const { problem, example, count } of noted.values()) {
+        all.push({ field, problem, example, count });
+      }
+    }
+    return all;
   }
 
   private count(
