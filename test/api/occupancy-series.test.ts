@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { reportOccupancySeries } from "../../src/api/operations/occupancy-series.ts";
 import { watchWorld } from "../support/watched-world.ts";
-import { refusal } from "./support/api-world.ts";
 
 describe("the series of occupancy", () => {
   it("has a value for each cell in every column", async () => {
@@ -24,18 +23,5 @@ describe("the series of occupancy", () => {
       idle: [expect.closeTo((2 * 295) / 300), 2],
       unobserved: [expect.closeTo((3 * 5) / 300), 0],
     });
-  });
-
-  it.each([
-    [{ step: "7m" }, "step: a multiple of 5m"],
-    [{ step: "0s" }, "step: a multiple of 5m"],
-    [{ from: "30d", step: "5m" }, "step: a longer step or a shorter range: at most 2000 cells"],
-    [{ from: "soon" }, "from: a time such as"],
-    [{ by: "hour" }, "by: nothing: there is no such field"],
-  ])("is refused for %j", async (query: object, allowed) => {
-    const { api } = (await watchWorld()).daemon();
-    await expect(api(reportOccupancySeries, query)).rejects.toMatchObject(
-      refusal("invalid", allowed),
-    );
   });
 });

@@ -24,16 +24,6 @@ describe("the search of servers", () => {
       expect(await found(pattern)).toEqual([]);
     }
   });
-
-  it.each([
-    [{ status: "busy" }, "status: occupied, idle, error, unknown, unobserved"],
-    [{ sort: "age" }, "sort: name, status, since, target"],
-    [{ offset: "-1" }, "offset: a whole number of at least 0"],
-    [{ q: "a".repeat(1_001) }, "q: a text of at most 1000 characters"],
-  ])("refuses %j", async (query: object, allowed) => {
-    const { api } = (await watchWorld()).daemon();
-    await expect(api(searchServers, query)).rejects.toMatchObject(refusal("invalid", allowed));
-  });
 });
 
 /** The statuses that the first server had, with how many seconds each lasted. */

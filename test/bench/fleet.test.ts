@@ -57,6 +57,6 @@ it("of the bench's fleet exactly that changes which is to change", () => {
       expect(shuffled.sandboxIds.toSorted()).toEqual(second.sandboxIds.toSorted());
       expect(countChanged(touched.updated, shuffled.updated)).toBe(0);
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   );
 });

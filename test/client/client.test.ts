@@ -116,7 +116,7 @@ describe("the client", () => {
         const parts = (peer.paths.at(-1) ?? "").split("/").map(decodeURIComponent);
         expect(parts).toEqual(["", "us", "white-labeling", "get", id]);
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 
@@ -135,7 +135,7 @@ describe("the client", () => {
           expect(result.kind === "ok" ? code : result.status).toBe(code);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 });

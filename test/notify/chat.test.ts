@@ -84,7 +84,7 @@ describe.each(types)("messages to %s", (type) => {
         expect(chatSchemas[type].safeParse(message).error).toBeUndefined();
         expect(unsendableIn(message)).toEqual([]);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -103,7 +103,7 @@ describe.each(types)("messages to %s", (type) => {
         expect(chatSchemas[type].safeParse(message).error).toBeUndefined();
         expect(unsendableIn(message)).toEqual([]);
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
     const text = JSON.stringify(messages[type](ofLines(Array<string>(100).fill("a".repeat(300)))));
     expect(text).toContain(`… and ${107 - (text.split("• ").length - 1)} more`);

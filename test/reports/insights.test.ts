@@ -103,7 +103,7 @@ describe("servers that were in error", () => {
         ]);
         expect(errant.toSorted(byText)).toEqual(expected.toSorted(byText));
       }),
-      { numRuns: 30 },
+      { numRuns: 12 },
     );
   });
 });

@@ -58,7 +58,7 @@ describe("a series of occupancy", () => {
         }
         expect(sum(({ unobserved }) => unobserved)).toBeCloseTo(all["unobserved"] ?? 0, 1);
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 

@@ -8,7 +8,7 @@ import { moves, play } from "./support/random-history.ts";
 import { addUp, reportOf } from "./support/report.ts";
 
 const startMs = Date.parse("2026-10-24T19:03:20Z");
-const runs = { numRuns: 20 };
+const runs = { numRuns: 8 };
 
 const groupings = [
   "region",
@@ -109,7 +109,7 @@ describe("whatever happened", () => {
           expect(unobserved).toBe(await bookedUnobservedMs(history, range));
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 12 },
     );
   });
 });

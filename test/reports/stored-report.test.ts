@@ -74,21 +74,4 @@ describe("a report of what a daemon stored", () => {
       expect(rows.length).toBeGreaterThan(5);
     }
   });
-
-  it.each([
-    [{ from: "soon" }, /^The request cannot be used\. Allowed: from: a time such as/],
-    [{ from: "2026-11-19", to: "2026-11-18" }, /to: a time after from$/],
-    [
-      { from: "7d", by: "sever_name" },
-      /by: .*sever_name is not one of them; did you mean server_name\?$/,
-    ],
-    [{ from: "7d", by: "server,hour" }, /by: either server or hour/],
-    [{ from: "7d", tz: "Mars/Olympus" }, /tz: a time zone such as/],
-    [{ from: "7d", limit: 0 }, /limit: a whole number from 1 to 10000/],
-    [{ from: "7d", cursor: "x" }, /cursor: next of the previous page/],
-    [{ from: "7d", colour: "red" }, /colour: nothing: there is no such field/],
-  ])("is refused for %o", async (query, message) => {
-    const world = await watchWorld({});
-    await expect(world.daemon().api(reportOccupancy, query)).rejects.toThrow(message);
-  });
 });

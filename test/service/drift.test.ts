@@ -119,7 +119,7 @@ describe("drift", () => {
         expect(isKept || !JSON.stringify(taken.sandboxes).includes(secret)).toBe(true);
         reported += deviations.length;
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
     expect(reported).toBeGreaterThan(100);
   });

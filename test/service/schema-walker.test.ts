@@ -58,7 +58,7 @@ describe("a walker", () => {
         const refused = Map.groupBy(refusedPaths(schema.safeParse(value).error), (path) => path);
         expect(counted).toEqual(new Map(Array.from(refused, ([path, all]) => [path, all.length])));
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

@@ -143,7 +143,7 @@ test("what the client reads of any region is what the simulator was given", asyn
       await client.close();
       await simulator.close();
     }),
-    { numRuns: 30 },
+    { numRuns: 12 },
   );
 });
 

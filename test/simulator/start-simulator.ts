@@ -1,4 +1,4 @@
-import { onTestFinished } from "vitest";
+import { cleanUp } from "../support/share.ts";
 import { z } from "zod";
 import type { Target } from "../../src/fleet/model.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
@@ -66,7 +66,7 @@ export async function startSimulator(options: Partial<SimulatorOptions> = {}): P
     ...options,
   });
   const bases = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
+  cleanUp(() => simulator.close());
   const get: Started["get"] = (path, { key = "research", region = "us", init = {} } = {}) =>
     fetch(`${bases.get(region)}${path}`, {
       headers: { authorization: `Bearer ${key}-key` },

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Server } from "node:net";
-import { onTestFinished } from "vitest";
+import { cleanUp } from "./share.ts";
 
 /**
  * Lets a server of any protocol listen on loopback until the test ends, and closes its connections then.
@@ -12,7 +12,7 @@ export async function listenOnLoopback(server: Server): Promise<number> {
   server.on("connection", (socket) => sockets.add(socket));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => {
+  cleanUp(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });

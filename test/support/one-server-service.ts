@@ -1,4 +1,4 @@
-import { onTestFinished } from "vitest";
+import { cleanUp } from "./share.ts";
 import type { Status } from "../../src/fleet/model.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
@@ -9,7 +9,7 @@ export async function startOneServerService(status: Exclude<Status, "unknown">) 
   const world = { seed: 3, clock: systemClock, regions: ["us"], keys, servers: 1, pace: 0 };
   const simulator = createSimulator({ ...world, rateLimit: null, manners: ["silent"] });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
+  cleanUp(() => simulator.close());
   const target = { region: "us", key: "research" };
   const [server] = simulator.truth(target, systemClock.now().utcMs);
   const show = (shown: typeof status): void => simulator.pin(target, server?.serverId ?? "", shown);

@@ -1,5 +1,5 @@
-import { onTestFinished } from "vitest";
-import { judgePoll } from "../../src/alerts/judge.ts";
+import { cleanUp } from "./share.ts";
+import { judgePoll, type Verdict } from "../../src/alerts/judge.ts";
 import { nothingKnown } from "../../src/alerts/target-state.ts";
 import type { RolledUp } from "../../src/fleet/buckets.ts";
 import type { Status, Target } from "../../src/fleet/model.ts";
@@ -46,16 +46,23 @@ export interface RecordedHistory extends ReportSources {
 /** @param isByQuarter whether quarters of an hour are rolled up, too */
 export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
   const { kysely, close } = openFresh();
-  onTestFinished(close);
+  cleanUp(close);
   const store = createStore(kysely, close);
   const recorded: RecordedTarget[] = [];
   const spans: ServerIncidentTimes[] = [];
   let steps: (() => Promise<void>)[] = [];
+  /** The polls of one target that followed one another. They are stored at once. */
+  let row: { readonly id: number; readonly verdicts: Verdict[] } | null = null;
+  const addStep = (step: () => Promise<void>): void => {
+    row = null;
+    steps.push(step);
+  };
 
   /** What was recorded is stored before anything is read. */
   const read = async (): Promise<ReportSources> => {
     const due = steps;
     steps = [];
+    row = null;
     for (const step of due) await step();
     const configured = recorded.filter(({ isConfigured }) => isConfigured);
     return storedSources(
@@ -74,7 +81,7 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
         nowUtcMs: 0,
       },
     );
-    steps.push(async () => void (await addTarget(store, target)));
+    addStep(async () => void (await addTarget(store, target)));
     return {
       target,
       isConfigured: true,
@@ -82,11 +89,14 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
         const at = { utcMs: atMs, monotonicMs: atMs };
         const verdict = judgePoll(watched.state, outcomeOf(seen), at, judgeBy([]));
         watched.accept(verdict);
-        steps.push(() => store.commitPoll(watched.id, verdict));
+        if (row?.id === watched.id) return void row.verdicts.push(verdict);
+        const verdicts = [verdict];
+        addStep(() => store.importPolls(watched.id, verdicts));
+        row = { id: watched.id, verdicts };
       },
       restart: () => watched.losePoll(),
       prune(what, beforeMs) {
-        steps.push(async () => {
+        addStep(async () => {
           while (await store.rollUp({ isByQuarter }));
           const step = (): Promise<boolean> =>
             what === "changes"
@@ -108,7 +118,7 @@ export function recordHistory({ isByQuarter = false } = {}): RecordedHistory {
     },
     forget(key, isComplete = true) {
       for (const each of recorded) if (each.target.key === key) each.isConfigured = false;
-      steps.push(async () => void (await store.forgetting.forget(key, () => isComplete)));
+      addStep(async () => void (await store.forgetting.forget(key, () => isComplete)));
     },
     occupancy: { open: async (filter) => (await read()).occupancy.open(filter) },
     changes: {

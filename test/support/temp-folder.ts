@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { cleanUp } from "./share.ts";
 
 /** A folder of the test's own, removed when it has finished. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "sandwatch-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cleanUp(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

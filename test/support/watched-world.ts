@@ -1,4 +1,4 @@
-import { onTestFinished } from "vitest";
+import { cleanUp } from "./share.ts";
 import type { Config } from "../../src/config/config.ts";
 import { createDaemon, type Daemon } from "../../src/app/daemon.ts";
 import type { DaemonOverrides } from "../../src/app/daemon-overrides.ts";
@@ -103,7 +103,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     ...(options.probes && { rateLimit: null }),
   });
   const services = await simulator.listen({ host: "127.0.0.1", port: 0 });
-  onTestFinished(() => simulator.close());
+  cleanUp(() => simulator.close());
   const serverIds = Array.from(
     simulator.truth(target, clock.now().utcMs),
     ({ serverId }) => serverId,
@@ -163,7 +163,7 @@ export async function watchWorld(options: WorldOptions = {}): Promise<WatchedWor
     });
   let daemon = await open();
   let address: string | undefined;
-  onTestFinished(() => daemon.stop());
+  cleanUp(() => daemon.stop());
 
   const serve = async (): Promise<string> => (address ??= await daemon.serve());
 

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
+import { share } from "../support/share.ts";
 import { watchWorld } from "../support/watched-world.ts";
 
 /** One key of each team, and one of none; a server of the first is in error. */
-async function openTeams() {
+const teams = share(async () => {
   const world = await watchWorld({
     keys: ["find", "code", "spare"],
     labels: { find: { team: "search" }, code: { team: "agents" } },
@@ -16,12 +17,12 @@ async function openTeams() {
     const shown = text.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
     return { status: response.status, text, shown };
   };
-}
+});
 
 it.each(["/", "/servers", "/sandboxes", "/incidents"])(
   "%s is limited to the keys with a label, says so, and leads back to all",
   async (path) => {
-    const open = await openTeams();
+    const open = teams();
     const all = await open(path);
     expect(all.shown).toMatch(/find/);
     expect(all.shown).not.toContain("Only keys with");
@@ -39,7 +40,7 @@ it.each(["/", "/servers", "/sandboxes", "/incidents"])(
 );
 
 it("the overview counts the servers of these keys alone, and its links keep the label", async () => {
-  const open = await openTeams();
+  const open = teams();
   const search = await open("/?label=team:search");
   expect(search.shown).toMatch(/1 \w+ server in error/);
   expect(search.text).toContain("Search 3 servers");
@@ -50,7 +51,7 @@ it("the overview counts the servers of these keys alone, and its links keep the 
 });
 
 it("incidents that a label selects are not acknowledged all at once, as that takes a rule, region or key", async () => {
-  const open = await openTeams();
+  const open = teams();
   expect((await open("/incidents")).shown).toContain("Acknowledge all");
   expect((await open("/incidents?label=team:search")).shown).not.toContain("Acknowledge all");
 });
