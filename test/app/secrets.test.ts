@@ -256,7 +256,6 @@ describe("a daemon and its commands, with a secret in every place that can hold 
     add("the store", await readStore());
     await runCare(world);
     add("the events", await events());
-    add("the store later", await readStore());
     await stop();
     add("the store after the end", await readStore());
     for (const query of [...queries, ["lookup", "user", "known", "--key", "research"]]) {

@@ -116,7 +116,7 @@ describe("the JSON Schema of the configuration", () => {
         const faults = parseConfig(changed).kind === "ok" ? schemaFaults(changed) : [];
         expect(faults).toEqual([]);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

@@ -243,7 +243,7 @@ describe("where clocks are changed", () => {
         const found = momentsBetween(times, fromMs, toMs, mostCompared);
         expect(found.map(iso)).toEqual(expected.map(iso));
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 
@@ -256,7 +256,7 @@ describe("where clocks are changed", () => {
         const expected = model(fields, transition, fromMs, atMs).at(-1) ?? null;
         expect(iso(latest !== null && latest < fromMs ? null : latest)).toBe(iso(expected));
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

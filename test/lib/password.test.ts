@@ -2,17 +2,13 @@ import { describe, expect, it } from "vitest";
 import { hashPassword, isPassword, parsePasswordHash } from "../../src/lib/password.ts";
 
 describe("a password", () => {
-  it("is recognised by its hash, however its accents are composed, and no other is", async () => {
+  it("is recognised by its hash, however its accents are composed, and no other is; it has another hash each time", async () => {
     const text = await hashPassword("caf\u00e9 au lait");
     const hash = parsePasswordHash(text);
     if (!hash) throw new Error(`${text} cannot be read`);
     expect(await isPassword("cafe\u0301 au lait", hash)).toBe(true);
     expect(await isPassword("cafe au lait", hash)).toBe(false);
-    expect(await isPassword("", hash)).toBe(false);
-  });
-
-  it("has another hash each time", async () => {
-    expect(await hashPassword("the same")).not.toBe(await hashPassword("the same"));
+    expect(await hashPassword("caf\u00e9 au lait")).not.toBe(text);
   });
 });
 

@@ -17,7 +17,7 @@ const rules = [
 const report = { name: "weekly", schedule: "weekly", range: "1h", receivers: ["oncall"] };
 
 /** A world with two keys, of which `research` has an incident of each kind, in which messages are composed by group. */
-async function watched(receiver: object = {}) {
+async function watched(receiver: object = {}, polls = 3) {
   const world = await watchWorld({
     keys: ["research", "production"],
     servers: 3,
@@ -30,7 +30,7 @@ async function watched(receiver: object = {}) {
   world.show(0, "error");
   world.show(1, "occupied");
   world.fail({ kind: "status", status: 404, operation: "get_user" });
-  await world.poll(80);
+  await world.poll(polls);
   return { world, path: world.config.store.path };
 }
 
@@ -52,7 +52,7 @@ function rowsWith(path: string, text: string): readonly string[] {
 
 describe("store forget", () => {
   it("deletes everything of a key in every table, and nothing of another one", async () => {
-    const { world, path } = await watched();
+    const { world, path } = await watched({}, 20);
     for (const name of ["weekly", "others"]) await world.daemon().api(sendReport, { name });
     await world.poll();
     await world.daemon().stop();

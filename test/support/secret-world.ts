@@ -10,6 +10,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { hashPassword } from "../../src/lib/password.ts";
 import { seededRandom } from "../../src/lib/random.ts";
+import { openStore } from "../../src/store/store.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { freeAddress } from "./free-address.ts";
 import { plantSecrets } from "./planted-secrets.ts";
@@ -154,6 +155,10 @@ export async function startWorld(postgres?: string) {
     wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
     random: seededRandom(5),
     log: createLogger({ level: "trace", format: "json" }, logTo),
+    ...(postgres === undefined && {
+      openStore: async (path, _, observers) =>
+        openStore(path, undefined, { ...observers, isTemporary: true }),
+    }),
     reloads: {
       last: () => ({ successful: true, successAtMs: 0 }),
       request: () => ({ kind: "refused", reason: "not here" }),

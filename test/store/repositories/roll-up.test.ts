@@ -97,16 +97,16 @@ describe.each(engines)("rolling up on $name", (engine) => {
 
   it("catches up with days, hour by hour, while reports say the same", async () => {
     const world = await open(engine);
-    await pass(world, 60);
+    await pass(world, 36);
     const derived = await read(world.store);
     let steps = 0;
     for (let hasMore = true; hasMore;) {
-      for (let step = 0; step < 13 && hasMore; step += 1, steps += 1) {
+      for (let step = 0; step < 15 && hasMore; step += 1, steps += 1) {
         hasMore = await world.store.rollUp();
       }
       expect(await read(world.store)).toEqual(derived);
     }
-    expect(steps).toBe(61);
+    expect(steps).toBe(37);
   });
 
   it("does the same where it runs twice at once, and where it runs again", async () => {

@@ -105,7 +105,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
         const changes = verdicts.flatMap(({ diff }) => changesIn(diff));
         expect(await one.rows("changes")).toHaveLength(changes.length);
       }),
-      { numRuns: engine.runs(30) },
+      { numRuns: engine.runs(15) },
     );
   });
 
@@ -150,7 +150,7 @@ describe.each(engines)("what is stored on $name", (engine) => {
         }
         expect(left).toEqual(expected);
       }),
-      { numRuns: engine.runs(30) },
+      { numRuns: engine.runs(15) },
     );
   });
 });

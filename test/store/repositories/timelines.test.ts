@@ -10,8 +10,8 @@ describe.each(engines)("the timeline of a server on $name", (engine) => {
   const openWith = async (polls: readonly (readonly ["idle" | "error", number])[]) => {
     const { store, targetId } = await openPollStore(engine);
     const { poll } = watchFleet();
-    for (const [a, seconds] of polls)
-      await store.commitPoll(targetId, poll(listing({ a }), seconds));
+    const verdicts = polls.map(([a, seconds]) => poll(listing({ a }), seconds));
+    await store.importPolls(targetId, verdicts);
     const read = async (query: Partial<TimelineQuery>) => {
       const { recorded, timeline } = await store.occupancy.open();
       const [{ fromMs, toMs } = { fromMs: 0, toMs: 0 }] = recorded;

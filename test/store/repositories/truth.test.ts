@@ -46,6 +46,7 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
   const ofAnyWorld = (
     steps: fc.Arbitrary<number>,
     check: (store: Store, truth: Truth, ofSandboxes: Truth) => Promise<void>,
+    worlds = 12,
   ): Promise<void> =>
     fc.assert(
       fc.asyncProperty(scripts(steps), async (script) => {
@@ -55,7 +56,7 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
           truthOf(recordsOf(script, of), script.goneAfter);
         await check(keeper.store, truthsOf("servers"), truthsOf("sandboxes"));
       }),
-      { numRuns: engine.runs(12) },
+      { numRuns: engine.runs(worlds) },
     );
 
   const gapsIn = async (store: Store) => (await store.occupancy.open()).gaps(research, always);
@@ -65,31 +66,35 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
   };
 
   it("is in buckets of every resolution, by each value and in all, what the world's script says", () =>
-    ofAnyWorld(forwardSteps, async ({ occupancy }, truth, ofSandboxes) => {
-      const check = async (
-        resolution: Resolution,
-        all: Counted,
-        kinds: readonly Counted[],
-        of: Truth,
-      ) => {
-        const sums = (await bucketsIn(occupancy, { resolution, counted: all })).map(({ bucket }) =>
-          sumOf(bucket),
-        );
-        for (const counted of kinds) {
-          const found = (await bucketsIn(occupancy, { resolution, counted })).map(
-            ({ bucket }) => bucket,
+    ofAnyWorld(
+      forwardSteps,
+      async ({ occupancy }, truth, ofSandboxes) => {
+        const check = async (
+          resolution: Resolution,
+          all: Counted,
+          kinds: readonly Counted[],
+          of: Truth,
+        ) => {
+          const sums = (await bucketsIn(occupancy, { resolution, counted: all })).map(
+            ({ bucket }) => sumOf(bucket),
           );
-          const held = found.filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
-          expect(held).toEqual(trueBuckets(of, resolution));
-          expect(found.map(sumOf)).toEqual(sums);
+          for (const counted of kinds) {
+            const found = (await bucketsIn(occupancy, { resolution, counted })).map(
+              ({ bucket }) => bucket,
+            );
+            const held = found.filter(({ recordedMs, names }) => recordedMs > 0 || names.size > 0);
+            expect(held).toEqual(trueBuckets(of, resolution));
+            expect(found.map(sumOf)).toEqual(sums);
+          }
+        };
+        for (const resolution of resolutions) {
+          const kinds = ["server_name", "benchmark", "tag"] as const;
+          await check(resolution, "server", kinds.slice(0, resolution === "5m" ? 1 : 3), truth);
+          await check(resolution, "sandbox", ["sandbox_benchmark"], ofSandboxes);
         }
-      };
-      for (const resolution of resolutions) {
-        const kinds = ["server_name", "benchmark", "tag"] as const;
-        await check(resolution, "server", kinds.slice(0, resolution === "5m" ? 1 : 3), truth);
-        await check(resolution, "sandbox", ["sandbox_benchmark"], ofSandboxes);
-      }
-    }));
+      },
+      6,
+    ));
 
   it("adds up however the wall clock is stepped: all time is recorded once", () =>
     ofAnyWorld(anySteps, async (store, { stretches, changes }) => {
@@ -123,20 +128,24 @@ describe.each(engines)("what the store has of a world, on $name,", (engine) => {
     }));
 
   it("is the same before and after it is rolled up, once or twice, whatever is counted", () =>
-    ofAnyWorld(anySteps, async (store) => {
-      const read = async () => {
-        const all = resolutions.flatMap((resolution) =>
-          countedKinds.map((counted) => bucketsIn(store.occupancy, { resolution, counted })),
-        );
-        return (await Promise.all(all)).map((some) =>
-          some.map(({ bucket }) => ({ ...bucket, names: sorted(bucket.names) })),
-        );
-      };
-      const derived = await read();
-      while (await store.rollUp({ isByQuarter: true }));
-      expect(await read()).toEqual(derived);
-      expect(await store.rollUp({ isByQuarter: true })).toBe(false);
-    }));
+    ofAnyWorld(
+      anySteps,
+      async (store) => {
+        const read = async () => {
+          const all = resolutions.flatMap((resolution) =>
+            countedKinds.map((counted) => bucketsIn(store.occupancy, { resolution, counted })),
+          );
+          return (await Promise.all(all)).map((some) =>
+            some.map(({ bucket }) => ({ ...bucket, names: sorted(bucket.names) })),
+          );
+        };
+        const derived = await read();
+        while (await store.rollUp({ isByQuarter: true }));
+        expect(await read()).toEqual(derived);
+        expect(await store.rollUp({ isByQuarter: true })).toBe(false);
+      },
+      6,
+    ));
 
   it("has all unobserved time as gaps", () =>
     ofAnyWorld(forwardSteps, async (store, truth) => {
