@@ -19,19 +19,24 @@ let loaded: Liquid | undefined;
 function engine(): Liquid {
   if (loaded) return loaded;
   const library: typeof liquidjs = createRequire(import.meta.url)("liquidjs");
-  loaded = new library.Liquid({
+  const { Liquid: Engine, defaultOperators } = library;
+  loaded = new Engine({
     strictVariables: true,
     strictFilters: true,
     ownPropertyOnly: true,
     timezoneOffset: 0,
     parseLimit: longestTemplate,
     memoryLimit: mostWork,
+    operators: Object.fromEntries(
+      Object.entries(defaultOperators).map(([name, operator]) => [name, counted(operator)]),
+    ),
   });
   const { renderer } = loaded;
   const renderTemplates = renderer.renderTemplates.bind(renderer);
   // The library itself counts neither steps nor what `capture` collects.
   renderer.renderTemplates = (templates, context, emitter = countingEmitter(context)) => {
-    context.memoryLimit.use(workOfStep * (templates.length + 1));
+    const values = templates.flatMap((each) => [...(each.arguments?.() ?? [])]);
+    context.memoryLimit.use(workOfStep * (templates.length + values.length + 1));
     return renderTemplates(templates, context, emitter);
   };
   // They would read files.
@@ -40,11 +45,19 @@ function engine(): Liquid {
   for (const [name, filter] of Object.entries(loaded.filters)) {
     if (typeof filter !== "function") continue;
     loaded.filters[name] = function (value: unknown, ...more) {
-      this.context.memoryLimit.use(workOver(value) + workOfStep);
+      this.context.memoryLimit.use(workOver(value) + workOfStep * (more.length + 1));
       return filter.call(this, value, ...more);
     };
   }
   return loaded;
+}
+
+function counted(operator: liquidjs.Operators[string]): typeof operator {
+  // `not` has one operand, which the context follows.
+  return (one: unknown, other: liquidjs.Context, context?: liquidjs.Context) => {
+    (context ?? other).memoryLimit.use(workOfStep + workOver(one));
+    return operator(one, other, context ?? other);
+  };
 }
 
 function workOver(value: unknown): number {

@@ -77,7 +77,15 @@ describe("a template of a body", () => {
     "{% tablerow i in (1..9000) %}{% for j in (1..9000) %}x{% endfor %}{% endtablerow %}",
     "{% for i in (1..9000) %}{{ incidents | where_exp: 'each', 'each.id contains rule' | size }}{% endfor %}",
     "{% for i in (1..9000) %}{{ incidents | sum: 'count' }}{% if incidents contains rule %}{% endif %}{% endfor %}",
+    "{% assign a = 'x' %}{% for i in (1..19) %}{% assign a = a | append: a %}{% endfor %}{% for i in (1..9000) %}{% if a contains 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxy' %}{% endif %}{% endfor %}",
     "{{ incidents.first.nothing }}",
+    ...[
+      `{% if ${"nil or ".repeat(5_000)}nil %}{% endif %}`,
+      `{% if ${"not ".repeat(5_000)}nil %}{% endif %}`,
+      `{% if nil %}${"{% elsif nil %}".repeat(3_000)}{% endif %}`,
+      `{% case rule %}{% when ${"id, ".repeat(9_000)}id %}{% endcase %}`,
+      `{% assign a = rule | concat: ${"id, ".repeat(9_000)}id %}`,
+    ].map((text) => `{% for i in (1..1000) %}${text}{% endfor %}`),
   ])("that takes too much work is replaced by the summary: %.200s", async (text) => {
     const body = { channel: "#oncall", rule: "{{ rule }}", text };
     const incidents = Array.from({ length: 100 }, (_, at) => incidentOf({ id: `incident-${at}` }));
