@@ -83,7 +83,7 @@ export function statusText(
   const counts = countAll(targets);
   const { observed, unobserved } = partIncidents(incidents);
   const sections = [
-    [summaryText({ targets, incidents }, down, counts, look), ...countLines(counts), ""]
+    [summaryText({ targets, incidents, processes }, down, counts, look), ...countLines(counts), ""]
       .map((line) => wrapText(line, look.width))
       .join("\n"),
     rowsText(down, targetColumns, isWhole, look),
@@ -96,7 +96,7 @@ export function statusText(
 
 /** One sentence on whether anything is wrong, and then what else is to be known. */
 function summaryText(
-  { targets, incidents }: Pick<StatusView, "targets" | "incidents">,
+  { targets, incidents, processes }: StatusView,
   down: readonly TargetView[],
   { sandboxes, servers }: FleetCounts,
   look: Look,
@@ -108,6 +108,11 @@ function summaryText(
   const firing = observed.length - recovering;
   const unpolled = targets.filter(({ up }) => up === null).length;
   const all = counted(targets.length, "target");
+  // On PostgreSQL another process than that of this configuration may be active, and the store does not say what is up.
+  const poller = processes.find(({ active, live }) => active && live)?.address;
+  const unpolledText = poller
+    ? `Only ${poller}, which is active, knows whether ${unpolled} of ${all} ${unpolled === 1 ? "is" : "are"} up.`
+    : `${unpolled} of ${all} not polled at present.`;
   const wrong = [
     firing > 0 && `${counted(firing, "incident is", "incidents are")} firing`,
     down.length > 0 && `${down.length} of ${all} ${down.length === 1 ? "is" : "are"} down`,
@@ -122,7 +127,7 @@ function summaryText(
     unobserved.length > 0 &&
       `${counted(unobserved.length, "incident is", "incidents are")} not observed at present.`,
     quiet > 0 && `${counted(quiet, "incident is", "incidents are")} silenced or inhibited.`,
-    unpolled > 0 && `${unpolled} of ${all} not polled at present.`,
+    unpolled > 0 && unpolledText,
     lastPoll !== "" && `Last poll: ${look.timeText(lastPoll)}.`,
   ].filter((each) => each !== false);
   const erring = [

@@ -26,8 +26,8 @@ export function addTargets(program: Command, terminal: Terminal): void {
 export const downColumns = {
   since: ({ up, down_since: at }, { timeText }) =>
     up === false && at === null ? "never up" : timeText(at),
-  why: ({ last_failure_detail: detail, last_failure_reason: reason, partial }) =>
-    detail ?? reason ?? partial,
+  why: ({ up, last_failure_detail: detail, last_failure_reason: reason, partial }) =>
+    detail ?? reason ?? partial ?? (up === false ? "not stored, see the log" : null),
 } satisfies Columns<TargetView>;
 
 const columns: Columns<TargetView> = {

@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import { addSandboxes } from "../../src/cli/sandboxes.ts";
 import { addServers } from "../../src/cli/servers.ts";
 import { lookOf } from "../../src/cli/look.ts";
-import { addStatus } from "../../src/cli/status.ts";
+import { addStatus, statusText } from "../../src/cli/status.ts";
 import { addTargets } from "../../src/cli/targets.ts";
 import { acknowledgeIncident } from "../../src/api/operations/acknowledgements.ts";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { viewTarget } from "../../src/api/operations/targets.ts";
 import { Command } from "commander";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { listing, startMs, watchFleet } from "../support/fleet.ts";
 import { writeConfig } from "../support/config-file.ts";
 import { startListedService } from "../support/listed-service.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -155,6 +157,28 @@ it("status does not say that all is well while a sandbox is in error", async () 
   expect(await printed(world, addStatus, "status")).toMatch(
     /^No incident is firing, but 1 sandbox and 1 server are in error\./,
   );
+});
+
+it("status does not call targets unpolled that another active process polls, nor failed what was not stored", () => {
+  const { watched, poll } = watchFleet();
+  const process = {
+    address: "https://b.example.com",
+    version: "1",
+    active: true,
+    since: new Date(startMs).toISOString(),
+    last_seen: new Date(startMs).toISOString(),
+    live: true,
+  };
+  const look = lookOf({ out() {}, err() {}, isInteractive: false });
+  const text = (processes: readonly (typeof process)[]) =>
+    statusText({ targets: [viewTarget(watched)], incidents: [], processes }, false, look);
+  expect(text([process])).toMatch(
+    /^Only https:\/\/b\.example\.com, which is active, knows whether 1 of 1 target is up\./,
+  );
+  expect(text([{ ...process, live: false }])).toMatch(/^1 of 1 target not polled at present\./);
+  poll(listing({ a: "idle" }));
+  watched.losePoll();
+  expect(text([])).toMatch(/^us\/research .* not stored, see the log$/m);
 });
 
 describe("sandboxes", () => {
