@@ -151,9 +151,7 @@ async function demo(options: DemoOptions, terminal: Terminal): Promise<void> {
   const daemon = await createDaemon(config, { log });
   opened.defer(() => daemon.stop());
 
-  const address = await daemon.start().catch((error: unknown) => {
-    throw asListenFault(error, "--host/--port");
-  });
+  const address = await daemon.start().catch(refuseAddress);
   terminal.out(describe(address, services));
   await stopped;
   terminal.out("\nstopping\n");
@@ -224,9 +222,12 @@ async function serveWaitingPage({ host, port }: Config["http"]) {
       .headers({ "retry-after": "1", refresh: "1", "content-type": "text/plain; charset=utf-8" })
       .send("sandwatch is making the history of the demo. This page reloads by itself.\n"),
   );
-  // If it cannot listen, the daemon says so later.
-  await server.listen({ host: hostToListen(host), port }).catch(() => null);
+  await server.listen({ host: hostToListen(host), port }).catch(refuseAddress);
   return { [Symbol.asyncDispose]: () => server.close() };
+}
+
+function refuseAddress(error: unknown): never {
+  throw asListenFault(error, "--host/--port");
 }
 
 /** There is nothing but simulated data, so anyone who reaches it may do everything. */

@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { configNotes } from "../../src/cli/check-config.ts";
@@ -7,6 +8,7 @@ import { pagerdutyEventSchema } from "../notify/support/pagerduty-event.ts";
 import { startReceiverServer, status } from "../notify/support/receiver-server.ts";
 import type { ReceiverServer } from "../notify/support/receiver-server.ts";
 import { writeConfig } from "../support/config-file.ts";
+import { listenOnLoopback } from "../support/listen.ts";
 import { runCommand } from "../support/run-command.ts";
 import { startSandwatch } from "../support/sandwatch-process.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -161,6 +163,15 @@ it("demo prints its address before it makes the past, and answers there meanwhil
   expect(await (await fetch(page)).text()).toContain("<title>");
   demo.send("SIGTERM");
   expect(await demo.ended).toMatchObject({ code: 0, err: "" });
+});
+
+it("demo is refused an address that is in use before it makes the past", async () => {
+  const port = await listenOnLoopback(createServer());
+  const demo = startSandwatch(["demo", "--servers", "8", "--history", "1", "--port", `${port}`]);
+  const { code, out, err } = await demo.ended;
+  expect(err).toContain(`127.0.0.1:${port} is in use by another process`);
+  expect(code).toBe(1);
+  expect(out).not.toContain("making");
 });
 
 describe("simulate", () => {
