@@ -109,8 +109,8 @@ const texts: Readonly<Record<YAMLError["code"], readonly [found: string, allowed
   BAD_DIRECTIVE: ["an unknown directive (%)"],
   BAD_DQ_ESCAPE: ["an unknown escape (\\) in double quotes"],
   BAD_INDENT: [
-    "a line with another indentation than those that it belongs to",
-    `${yaml12} (settings of one mapping and items of one list begin in the same column)`,
+    "a line with another indentation than those that it belongs to, or { or [ that is not closed before it",
+    `${yaml12} (settings of one mapping and items of one list begin in the same column; each { and [ is closed)`,
   ],
   BAD_PROP_ORDER: misplaced,
   BAD_SCALAR_START: ["text that begins with a reserved character", `${yaml12} (quote the text)`],

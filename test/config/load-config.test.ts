@@ -171,6 +171,11 @@ describe("the file", () => {
       "a: 'x",
       "1:6: found something that is not closed or not separated; allowed",
     ],
+    [
+      "a brace left open",
+      `${region}poll: { every: 5s\n${key}`,
+      "3:1: found a line with another indentation than those that it belongs to, or { or [ that is not closed before it",
+    ],
     ["a tab", `${region}keys:\n\t- a`, "3:1: found a tab as indentation"],
     ["an alias for nothing", `${region}keys: *x`, "2:7: found an alias (*) without its anchor (&)"],
     ["a merge key", long, "1:64: found a merge key (<<); allowed: YAML 1.2, which has none"],
