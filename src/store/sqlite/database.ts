@@ -156,7 +156,8 @@ export function openStored(
   { timeoutMs = busyTimeoutMs, isBackup = false, migrations }: StoredOptions = {},
 ) {
   const file = resolve(path);
-  if (!existsSync(file)) throw missing(file);
+  if (!existsSync(file))
+    throw isBackup ? new StoreError(`There is no file ${file}.`) : missing(file);
   let database: DatabaseSync | undefined;
   let unlock: (() => void) | null = null;
   const close = (): void => {
