@@ -65,8 +65,9 @@ async function run(file: string, terminal: Terminal): Promise<void> {
       return;
     }
     const answer = reloads.request();
-    if (answer.kind === "accepted") answer.begin();
-    else log.error({ event: "config.refused", reason: answer.reason }, answer.reason);
+    if (answer.kind === "accepted") return answer.begin();
+    const reason = answer.reason.replaceAll(/\n */g, "; ");
+    log.error({ event: "config.refused", reason }, reason);
   });
   const first = { config, log, reloads, stopping: stop.signal, takeOvers: 0 };
   let running = await startWhenOpen(first, StoreUnavailableError);

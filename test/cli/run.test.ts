@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, existsSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/store.ts";
@@ -153,6 +153,19 @@ describe("run", () => {
     daemon.send("SIGHUP");
     release();
     await daemon.lines("daemon.started", 3);
+    daemon.send("SIGTERM");
+    expect(await daemon.ended).toMatchObject(stopped);
+  });
+
+  it("says in one line why a SIGHUP changes nothing", async () => {
+    const { config } = writeConfig({ log: { format: "pretty" } });
+    const daemon = startSandwatch(["run", "--config", config]);
+    await daemon.line("monitors 1 target");
+    appendFileSync(config, "\npolls: {}\n");
+    daemon.send("SIGHUP");
+    const line = await daemon.line("cannot be used");
+    expect(line).toMatch(/ cannot be used: 1 error; 2:1: found /);
+    expect(line).not.toContain("\\u{a}");
     daemon.send("SIGTERM");
     expect(await daemon.ended).toMatchObject(stopped);
   });
