@@ -225,8 +225,9 @@ ${keyLines.join("\n")}
 #http:
 #  listen: "127.0.0.1:9740"
 
-# Who is notified. Without receivers nobody is. Without rules these apply, to every receiver: a server is in error, a key
-# is refused, polls fail, listings are partial, a region fails. More types and settings: docs/receivers.md.
+# Who is notified. Without receivers nobody is. Without rules these apply, to every receiver: a server or
+# sandbox is in error, a key is refused, polls fail, listings are partial, a region fails. More types and settings:
+# docs/receivers.md.
 #alerts:
 #  receivers:
 #    - name: oncall

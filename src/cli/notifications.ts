@@ -100,7 +100,7 @@ function notificationText(view: NotificationDetailView, look: Look): string {
     `  summary  ${view.summary}`,
     `  caused   ${at(view.caused_at)}, made ${at(view.created_at)}`,
     ...(view.settled_at === null ? [] : [`  settled  ${at(view.settled_at)}`]),
-    `  attempts ${view.attempts}, of which ${attempts.length} are stored`,
+    `  attempts ${view.attempts}, ${attempts.length} of them stored`,
     "",
   ];
   const nothing = "No attempt to deliver it is stored.";

@@ -144,7 +144,7 @@ export function poolNotes(
   if (needed) {
     notes.push(
       needed.isMore
-        ? `In this range more ${of} than there were would have been needed for 99% of the time.`
+        ? `In this range more ${of} than there were would have been needed to be enough for 99% of the time.`
         : `In this range ${counted(needed.servers, ...nouns[of])} would have been enough for 99% of the time.`,
     );
   }

@@ -81,6 +81,7 @@ it("the commands about alerts call the daemon that runs, and those that read use
   const listed = await run("notifications", "--receiver", "oncall");
   const [, seq = ""] = /^(\d+) +delivered +oncall +firing/m.exec(listed.out) ?? [];
   const shown = await run("notifications", "show", seq);
+  expect(shown.out).toContain("\n  attempts 1, 1 of them stored\n");
   expect(shown.out).toMatch(/^notification \d+ to oncall: delivered\n[^]*\n\d+ \w+ ago +taken\n$/);
 });
 

@@ -271,7 +271,7 @@ it("the use in the range is said in words: its peak, the time without an idle se
   ]);
   const more = { ...usage, needed: { servers: 20, isMore: true } };
   expect(textsOf({ peaks: [12, 12, 12, 12], usage: more })[4]).toBe(
-    "In this range more servers than there were would have been needed for 99% of the time.",
+    "In this range more servers than there were would have been needed to be enough for 99% of the time.",
   );
   // Of an upper bound it is not known.
   const bounds = textsOf({ peaks: [12, 12, 12, 12], usage: more, isExact: false });

@@ -27,7 +27,7 @@ async function checkPostgres(postgres: PostgresSettings): Promise<readonly Findi
     const { place, version, isEncrypted, isLocal, holder, fault } = await examinePostgres(postgres);
     const encryption = isEncrypted ? "with TLS" : "without TLS";
     return [
-      { level: "ok", text: `PostgreSQL ${version} answers at ${place}, ${encryption}` },
+      { level: "ok", text: `the ${place} answers: version ${version}, ${encryption}` },
       ...(isEncrypted || isLocal ? [] : [unencrypted]),
       ...(fault === null
         ? [{ level: "ok", text: `schema ${postgres.schema} has the store` } as const]
