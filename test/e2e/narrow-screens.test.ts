@@ -12,6 +12,11 @@ const overCards = `Array.from(document.querySelectorAll(".card table"))
   .filter((table) => table.checkVisibility() && table.getBoundingClientRect().right > table.closest(".card").getBoundingClientRect().right - 10)
   .map((table) => table.innerText)`;
 
+/** Titles that are wider than their tile. */
+const overTiles = `Array.from(document.querySelectorAll(".tile dt"))
+  .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+  .map(({ innerText }) => innerText)`;
+
 it("no page is wider than a phone or breaks a word, whatever the names, receivers and servers are", async () => {
   const { world, address, paths } = await watchExtremes();
   runClock(world);
@@ -68,7 +73,7 @@ it("no page of usual names breaks a word on a phone", async () => {
   }
 });
 
-it("nothing stands over the edge of its card on a phone, and no time or reason of a history is broken", async () => {
+it("nothing stands over the edge of its card on a phone or a tablet, and no time or reason of a history is broken", async () => {
   const { baseUrl } = await startPeer((_, response) => response.writeHead(500).end());
   const receivers = [{ name: "hook-of-the-night-shift", type: "webhook", url: `${baseUrl}/` }];
   const world = await watchWorld({
@@ -94,6 +99,15 @@ it("nothing stands over the edge of its card on a phone, and no time or reason o
   expect(await page.getByText("HTTP 503").count()).toBeGreaterThan(0);
   expect(await page.evaluate(brokenWords)).toEqual([]);
   expect(await page.evaluate(overCards)).toEqual([]);
+
+  for (const width of [768, 920]) {
+    await page.setViewportSize({ width, height: 1_000 });
+    for (const path of ["", "sandboxes", "servers"]) {
+      await page.goto(`${address}/${path}`);
+      const found = [await page.evaluate(brokenWords), await page.evaluate(overTiles)];
+      expect([width, path, ...found]).toEqual([width, path, [], []]);
+    }
+  }
 });
 
 it("an incident has a line of its own on a phone", async () => {

@@ -92,6 +92,7 @@ function options(width: number): uPlot.Options {
       {
         ...axis,
         size: 28,
+        space: 2 * halfLabel,
         values: (plot, splits) =>
           splits.map((at) =>
             isCut(plot, at) ? "" : (isMidnight(at) ? day : time).format(at * 1_000),

@@ -204,7 +204,7 @@ export function renderIncidents(
           : html`<h2>Not observed at present, so when last observed</h2>
               ${list(unobserved)}`
       }
-      <h2>Resolved last</h2>
+      <h2>Recently resolved</h2>
       ${list(resolved)}
     </div>`,
   );
