@@ -15,23 +15,15 @@ export const incidentValues = {
   previous_status: ({ previousStatus }) => previousStatus,
 } as const satisfies Readonly<Record<string, (incident: NotifiedIncident) => string | null>>;
 
-const valuesByName = new Map<string, (incident: NotifiedIncident) => string | null>(
-  Object.entries(incidentValues),
-);
-
 /** Empty where the incident has no such thing. */
-function valueOfIncident(placeholder: string, incident: NotifiedIncident): string {
-  return valuesByName.get(placeholder)?.(incident) ?? "";
-}
-
-const itemValues = new Map<string, (item: OutboxItem) => string>([
+const itemValues: ReadonlyMap<string, (item: OutboxItem) => string> = new Map([
   ["rule", ({ rule }) => rule],
   ["severity", ({ severity }) => severity],
   ["condition", ({ condition, detail }) => (detail ? `${condition} (${detail})` : condition)],
+  ...Object.entries(incidentValues).map(
+    ([name, valueOf]) => [name, ({ incident }: OutboxItem) => valueOf(incident) ?? ""] as const,
+  ),
 ]);
-for (const name of valuesByName.keys()) {
-  itemValues.set(name, ({ incident }) => valueOfIncident(name, incident));
-}
 
 /** What a rule's `summary` and `runbook_url` can contain in braces. */
 export const placeholders: readonly string[] = ["count", ...itemValues.keys()];
