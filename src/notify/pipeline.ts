@@ -21,12 +21,11 @@ export interface WorkerDeps extends RecorderDeps {
   /** Whole milliseconds of a clock that is not affected by steps of the wall clock. */
   readonly deliveryClock: () => number;
   readonly random: Random;
-  /** Whether this process may deliver now. Default: always. */
-  readonly mayAct?: () => boolean;
-  /** Default: keys have none. */
-  readonly labelsOf?: LabelsOf;
+  /** Whether this process may deliver now. */
+  readonly mayAct: () => boolean;
+  readonly labelsOf: LabelsOf;
   /** When the worker of each receiver last looked at the outbox: "deliveries oncall". */
-  readonly runs?: LastRuns;
+  readonly runs: LastRuns;
 }
 
 const defaultInFlight = 4;
@@ -198,10 +197,6 @@ export class DeliveryWorker {
     return this.restMs > 0;
   }
 
-  private mayAct(): boolean {
-    return this.deps.mayAct?.() ?? true;
-  }
-
   /** On the delivery clock. */
   private nowMs(): number {
     return this.deps.deliveryClock();
@@ -213,7 +208,7 @@ export class DeliveryWorker {
     const due = await this.deps.outbox.due(this.name, this.nowMs(), free, [
       ...this.inFlight.keys(),
     ]);
-    if (!this.stopped.signal.aborted && this.mayAct()) due.forEach((each) => this.begin(each));
+    if (!this.stopped.signal.aborted && this.deps.mayAct()) due.forEach((each) => this.begin(each));
   }
 
   private freeSlots(): number {
@@ -249,8 +244,7 @@ export class DeliveryWorker {
     notification: Notification,
   ): Promise<EndedAttempt | null> {
     this.attempting += 1;
-    const { labelsOf } = this.deps;
-    const labelled = labelsOf ? withLabels(notification, labelsOf) : notification;
+    const labelled = withLabels(notification, this.deps.labelsOf);
     const result = await this.settings.receiver
       .send(labelled, this.aborted.signal, takenBy)
       .catch(unexpectedError);
@@ -280,7 +274,7 @@ export class DeliveryWorker {
       nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, this.pausedUntilMs));
     }
     if (this.stopped.signal.aborted) return;
-    const leastMs = this.mayAct() ? 0 : notHeldMs;
+    const leastMs = this.deps.mayAct() ? 0 : notHeldMs;
     this.cancelTimer = this.deps.clock.setTimer(Math.max(leastMs, nextAtMs - this.nowMs()), () =>
       this.runSoon(),
     );
@@ -295,7 +289,7 @@ export class DeliveryWorker {
     while (this.runAgain && !this.stopped.signal.aborted) {
       this.runAgain = false;
       await this.untilStored(() => this.run());
-      this.deps.runs?.set(`deliveries ${this.name}`, this.deps.clock.now());
+      this.deps.runs.set(`deliveries ${this.name}`, this.deps.clock.now());
     }
     // No await between the check above and this line, or a call of `runSoon` in between would be lost.
     this.running = null;

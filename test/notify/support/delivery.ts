@@ -88,7 +88,9 @@ export function openDelivery(
   const notifier: Notifier = createNotifier({
     outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
     giveUpAfterMs: new Map(),
-    ...(options.mayAct && { mayAct: options.mayAct }),
+    mayAct: options.mayAct ?? (() => true),
+    labelsOf: () => ({}),
+    runs: new Map(),
     judge: {
       receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
       newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
