@@ -1,8 +1,9 @@
 import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
 import { styleText } from "node:util";
 import type { Clock } from "../lib/clock.ts";
 import { printableLines, printablePainted } from "../lib/printable.ts";
-import { askPerson } from "./ask.ts";
 
 /** Where commands write: standard output for results, standard error for what went wrong. */
 export interface Terminal {
@@ -76,4 +77,30 @@ function endCommand(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit(0);
   process.stderr.write(`The results could not be written to standard output: ${error.message}\n`);
   process.exit(1);
+}
+
+/**
+ * Asks a person for one line, on standard error: the results may go to a file.
+ *
+ * @returns null when the input has ended
+ */
+async function askPerson(question: string, isHidden = false): Promise<string | null> {
+  const { stdin, stderr } = process;
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({
+    input: stdin,
+    output: isHidden ? silent : stderr,
+    terminal: stdin.isTTY,
+  });
+  try {
+    if (isHidden) stderr.write(question);
+    else lines.setPrompt(question);
+    if (!isHidden) lines.prompt();
+    // Ctrl-C and Ctrl-D close it.
+    const line = once(lines, "line").then(([text]) => String(text));
+    return await Promise.race([line, once(lines, "close").then(() => null)]);
+  } finally {
+    lines.close();
+    if (isHidden) stderr.write("\n");
+  }
 }

@@ -1,14 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
-import { fastify, type FastifyInstance } from "fastify";
+import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 import { readTls, type TlsSettings } from "../lib/tls.ts";
 import { bodyLimit, clientStatus, rawProblem, sendProblem, type Problem } from "./api/problem.ts";
 import { strictHeaders } from "./browser-protection.ts";
 import { limitConnections } from "./connection-limit.ts";
 import type { Refusal } from "./refusals.ts";
 import { oneAtATime } from "./request-queue.ts";
-import { limitWaitingBytes } from "./waiting-bytes.ts";
 
 /** Limits of requests and connections, in bytes and milliseconds. A connection that exceeds one is closed. */
 const bounds = {
@@ -125,4 +124,41 @@ function unreadable(code: string | undefined): Problem {
     return { status: 431, detail: `Headers have at most ${bounds.maxHeaderSize} bytes.` };
   }
   return { status: 400, detail: "This is not a valid HTTP request." };
+}
+
+const usualBytes = 64 * 2 ** 20;
+
+/**
+ * Limits the bytes of all responses that are in memory as a whole until their clients have read them. Beyond the limit,
+ * the response that has waited for longest is cut off. Streams are read as their clients read.
+ */
+function limitWaitingBytes(
+  server: FastifyInstance,
+  mostBytes = usualBytes,
+  onCutOff: (address: string | undefined) => void,
+): void {
+  /** The longest waiting first. */
+  const waiting = new Map<FastifyReply["raw"], number>();
+  let sum = 0;
+  const forget = (response: FastifyReply["raw"]): void => {
+    sum -= waiting.get(response) ?? 0;
+    waiting.delete(response);
+  };
+  server.addHook("onSend", (_, { raw: response }, payload, done) => {
+    // Nothing waits for a client that has left, and its response is closed already, so that it would never be forgotten.
+    const isOpen = !response.destroyed;
+    if (isOpen && (typeof payload === "string" || Buffer.isBuffer(payload))) {
+      const bytes = Buffer.byteLength(payload);
+      waiting.set(response, bytes);
+      sum += bytes;
+      response.once("close", () => forget(response));
+      for (const [longest] of waiting) {
+        if (sum <= mostBytes || longest === response) break;
+        onCutOff(longest.socket?.remoteAddress);
+        forget(longest);
+        longest.destroy();
+      }
+    }
+    done(null, payload);
+  });
 }

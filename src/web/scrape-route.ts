@@ -1,12 +1,19 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Transform, Writable } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
+import { constants, createGzip, createZstdCompress } from "node:zlib";
 import type { FastifyInstance } from "fastify";
+import Negotiator from "negotiator";
 import { asError } from "../lib/as-error.ts";
 import type { Clock } from "../lib/clock.ts";
-import { chooseEncoding, chooseFormat, type ExpositionFormat } from "./negotiation.ts";
 import type { Refusal } from "./refusals.ts";
 import { limitReaders } from "./slow-readers.ts";
+
+interface ExpositionFormat {
+  readonly syntax: "text" | "openmetrics";
+  readonly contentType: string;
+}
 
 export interface ScrapeSource {
   scrape(request: {
@@ -116,14 +123,13 @@ function* eachRead(pieces: Iterable<Uint8Array>, onRead: () => void) {
  *
  * However it ends, the iterator is ended too. An incomplete body is broken off, so that nobody takes it for the whole.
  *
- * @returns whether the reader received everything
  * @throws what the iterator throws
  */
 async function sendPieces(
   first: IteratorResult<Uint8Array, unknown>,
   rest: Iterator<Uint8Array>,
   { response, compressor }: { readonly response: Writable; readonly compressor: Transform | null },
-): Promise<boolean> {
+): Promise<void> {
   const sink = compressor ?? response;
   let stopWaiting = (): void => {};
   const sent = (compressor ? pipeline(compressor, response) : finished(response)).then(
@@ -143,14 +149,55 @@ async function sendPieces(
   let isWhole = false;
   try {
     for (let step = first; !step.done; step = rest.next()) {
-      if (!(await written(step.value))) return false;
+      if (!(await written(step.value))) return;
       await setImmediate();
     }
     sink.end();
     isWhole = await sent;
-    return isWhole;
   } finally {
     rest.return?.();
     if (!isWhole) response.destroy();
   }
+}
+
+const text = "text/plain; version=0.0.4";
+
+/** In the order of preference where a request has none. */
+const formats = [
+  text,
+  "application/openmetrics-text; version=1.0.0",
+  "application/openmetrics-text; version=0.0.1",
+];
+
+/** The format that Accept prefers. Default: the text format, which everything can read. */
+export function chooseFormat({ accept }: Pick<IncomingHttpHeaders, "accept">): ExpositionFormat {
+  // Prometheus 3 states how names are to be escaped. No name here needs it.
+  const headers = { accept: accept?.replaceAll(/;\s*escaping=[^;,]*/g, "") };
+  const format = new Negotiator({ headers }).mediaType(formats) ?? text;
+  return {
+    syntax: format.startsWith("text/") ? "text" : "openmetrics",
+    contentType: `${format}; charset=utf-8`,
+  };
+}
+
+const chunkSize = 64 * 1_024;
+
+/** Compression runs on libuv's threads, as lightly as the format allows. */
+const compressors: Readonly<Record<string, () => Transform>> = {
+  zstd: () => createZstdCompress({ chunkSize, params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  gzip: () => createGzip({ chunkSize, level: 1 }),
+};
+
+interface ContentEncoding {
+  /** Empty for `identity`. */
+  readonly headers: { readonly "content-encoding"?: string };
+  /** Null: the body is sent as it is. */
+  readonly createCompressor: (() => Transform) | null;
+}
+
+/** The encoding that Accept-Encoding prefers; of equals the first. A client that accepts anything gets gzip. */
+export function chooseEncoding(headers: IncomingHttpHeaders): ContentEncoding {
+  const name = new Negotiator({ headers }).encoding(["gzip", "zstd", "identity"]) ?? "identity";
+  const createCompressor = compressors[name] ?? null;
+  return { headers: createCompressor ? { "content-encoding": name } : {}, createCompressor };
 }

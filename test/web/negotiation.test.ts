@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chooseEncoding, chooseFormat } from "../../src/web/negotiation.ts";
+import { chooseEncoding, chooseFormat } from "../../src/web/scrape-route.ts";
 
 const text = "text/plain; version=0.0.4; charset=utf-8";
 const openMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,15 +1,21 @@
+import type { FastifyInstance } from "fastify";
+import { subjectFacts } from "../../alerts/incident.ts";
 import { shownName } from "../../fleet/text.ts";
 import { shownStatuses, type ShownStatus } from "../../fleet/fleet-search.ts";
 import type { Slices } from "../../fleet/slices.ts";
+import { allows } from "../../lib/access.ts";
+import { runInSlices } from "../../lib/iterables.ts";
 import { html, numberOf, type Html } from "../html.ts";
 import { findFiring, type FiringView } from "./firing.ts";
 import { firingCard } from "./firing-card.ts";
 import { sumFleet, type FleetTotals } from "./fleet-totals.ts";
 import { composeHeadline, type Headline } from "./headline.ts";
-import { labelNote } from "./label-filter.ts";
+import { keysWith, labelNote, readLabels, type LabelledKeys } from "./label-filter.ts";
 import { page, type PageAt } from "./layout.ts";
+import { pageRoutes, shareReads, type PageDeps } from "./page-route.ts";
 import { probesCard, processesLine, receiversCard } from "./quiet-cards.ts";
 import { silencesCard, type QuietView } from "./quiet-cards.ts";
+import { createServersCard } from "./servers-card.ts";
 import { sandboxesAddress, serversAddress } from "./servers-address.ts";
 import { hatch, swatch } from "./status-bar.ts";
 import { targetsCard } from "./targets-card.ts";
@@ -100,4 +106,47 @@ function statusTile(
       >
     </dd>
   </div>`;
+}
+
+interface OverviewDeps extends PageDeps {
+  readonly status: () => Promise<StatusView>;
+  readonly keys: LabelledKeys;
+}
+
+/** What is of some keys, and what is of none. */
+function ofKeys(view: StatusView, keys: readonly string[]): StatusView {
+  const { targets, probes, incidentsWithoutTarget } = view;
+  const isOf = (key: string | null): boolean => key === null || keys.includes(key);
+  return {
+    ...view,
+    targets: targets.filter(({ target }) => isOf(target.key)),
+    probes: probes.filter(({ subject }) => isOf(subject.key)),
+    incidentsWithoutTarget: incidentsWithoutTarget.filter(({ subject }) =>
+      isOf(subjectFacts(null, subject).key),
+    ),
+  };
+}
+
+/** A part of the overview that other pages are about. */
+type OverviewCard = (query: unknown, at: PageAt, keys: readonly string[] | null) => Promise<Html>;
+
+export function addOverview(
+  server: FastifyInstance,
+  deps: OverviewDeps,
+  cards: readonly OverviewCard[],
+): void {
+  const { clock } = deps;
+  // These are the same whatever an address says.
+  const readStatus = shareReads(deps.status);
+  const serversCard = createServersCard(deps);
+  const readServers = shareReads(() => serversCard(clock.now().utcMs));
+  pageRoutes(server, clock).addSharedPage("/", async ({ identity, query }, at) => {
+    const mayAct = identity !== null && allows(identity.role, "act");
+    const label = readLabels(query);
+    const keys = keysWith(label, deps.keys);
+    const servers = keys ? serversCard(at.nowMs, label) : readServers();
+    const shown = await Promise.all([...cards.map((card) => card(query, at, keys)), servers]);
+    const view = keys ? ofKeys(await readStatus(), keys) : await readStatus();
+    return runInSlices(renderOverview(view, shown, { mayAct, label }, at));
+  });
 }
