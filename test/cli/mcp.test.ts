@@ -6,42 +6,29 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { apiOperations } from "../../src/api/operations.ts";
 import { writeConfig } from "../support/config-file.ts";
-import { freeAddress } from "../support/free-address.ts";
-import { startOneServerService } from "../support/one-server-service.ts";
 import { runCommand } from "../support/run-command.ts";
-import { compileCache, programOf, startSandwatch } from "../support/sandwatch-process.ts";
-import { startWebhookPeer, webhookSecret } from "../support/webhook-peer.ts";
+import { compileCache, programOf } from "../support/sandwatch-process.ts";
+import { watchWorld } from "../support/watched-world.ts";
+import { webhookSecret } from "../support/webhook-peer.ts";
 
 const program = programOf("cli");
 const token = "0123456789abcdef0123456789abcdef";
 const viewerToken = "fedcba9876543210fedcba9876543210";
 
-/** A daemon that has notified of one server in error, with tokens of an operator and a viewer. */
+/** A daemon with one server in error, and with tokens of an operator and a viewer. */
 async function startSite() {
-  const { baseUrl } = await startOneServerService("error");
-  const peer = await startWebhookPeer();
-  const address = await freeAddress();
-  const receiver = { name: "oncall", type: "webhook", url: peer.url, secret: webhookSecret };
-  const { config } = writeConfig({
-    regions: { us: { base_url: baseUrl } },
-    poll: { every: "1s" },
-    http: {
-      listen: address,
-      auth: {
-        tokens: [
-          { name: "ann", role: "operator", token },
-          { name: "screen", role: "viewer", token: viewerToken },
-        ],
-      },
-    },
-    alerts: {
-      rules: [{ name: "server-error", on: "server", status: "error" }],
-      receivers: [{ ...receiver, group_wait: "0s" }],
-    },
+  const tokens = [
+    { name: "ann", role: "operator", token },
+    { name: "screen", role: "viewer", token: viewerToken },
+  ];
+  const world = await watchWorld({
+    http: { auth: { tokens } },
+    alerts: { rules: [{ name: "server-error", on: "server", status: "error" }] },
   });
-  const daemon = startSandwatch(["run", "--config", config]);
-  await peer.attempted(1);
-  return { url: `http://${address}`, config, daemon };
+  world.show(0, "error");
+  await world.poll(2);
+  const { config } = writeConfig({ store: { path: world.config.store.path } });
+  return { url: await world.address(), config, stop: () => world.daemon().stop() };
 }
 
 const environment = (more: Readonly<Record<string, string>>) => ({
@@ -96,13 +83,11 @@ describe("sandwatch mcp", () => {
     });
     expect(found.view()).toEqual(await response.json());
     expect(found.view().incidents).toMatchObject([{ rule: "server-error" }]);
+    await expect(call("acknowledgeIncident", { id: "x" })).rejects.toThrow(/not found/);
   });
 
   it("acknowledges and silences in the name of the caller, and undoes it, only when it is allowed to", async () => {
     const { url } = await startSite();
-    const reader = await connect(["--url", url], { SANDWATCH_TOKEN: token });
-    await expect(reader.call("acknowledgeIncident", { id: "x" })).rejects.toThrow(/not found/);
-
     const act = ["--url", url, "--allow", "act", "--author", "ann"];
     const { client, call } = await connect(act, { SANDWATCH_TOKEN: token });
     const { tools } = await client.listTools();
@@ -133,7 +118,7 @@ describe("sandwatch mcp", () => {
   });
 
   it("reports what the API refuses as an error of the tool, and goes on", async () => {
-    const { url, daemon } = await startSite();
+    const { url, stop } = await startSite();
     const act = ["--url", url, "--allow", "act", "--author", "ann"];
     const { call } = await connect(act, { SANDWATCH_TOKEN: viewerToken });
     const refusals = [
@@ -146,16 +131,14 @@ describe("sandwatch mcp", () => {
       expect(answer).toMatchObject({ isError: true, texts: [expect.stringContaining(why)] });
     }
     expect((await call("showStatus")).isError).toBe(false);
-    daemon.send("SIGTERM");
-    await daemon.ended;
+    await stop();
     const gone = await call("showStatus");
     expect(gone).toEqual({ ...gone, isError: true, texts: [`Nothing listens at ${url}.`] });
   });
 
   it("reads the store when no daemon runs, and writes no secret", async () => {
-    const { config, daemon } = await startSite();
-    daemon.send("SIGTERM");
-    await daemon.ended;
+    const { config, stop } = await startSite();
+    await stop();
     const { client, call, stderr } = await connect(["--config", config]);
     const { tools } = await client.listTools();
     const answers = [];

@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/store.ts";
@@ -34,21 +34,27 @@ async function startDelivering(outputFd?: number) {
 }
 
 describe("run", () => {
-  it("serves, stops at a signal with exit code 0, and starts again on the same store", async () => {
+  it("serves, stops at a signal with exit code 0, starts again on the same store, and reloads after a SIGHUP while it starts", async () => {
     const { config } = writeConfig();
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      const daemon = startSandwatch(["run", "--config", config]);
-      const { address, msg }: { address: string; msg: string } = JSON.parse(
-        await daemon.line("daemon.started"),
-      );
-      expect(msg).toContain(" monitors 1 target; metrics at ");
-      const response = await fetch(`${address}/metrics`);
-      expect(await response.text()).toContain("sandwatch_build_info{");
-      daemon.send(signal);
-      const ended = await daemon.ended;
-      expect(ended).toMatchObject(stopped);
-      expect(ended.out).not.toContain("T0PSECRET");
-    }
+    const daemon = startSandwatch(["run", "--config", config]);
+    const { address, msg }: { address: string; msg: string } = JSON.parse(
+      await daemon.line("daemon.started"),
+    );
+    expect(msg).toContain(" monitors 1 target; metrics at ");
+    const response = await fetch(`${address}/metrics`);
+    expect(await response.text()).toContain("sandwatch_build_info{");
+    daemon.send("SIGTERM");
+    const ended = await daemon.ended;
+    expect(ended).toMatchObject(stopped);
+    expect(ended.out).not.toContain("T0PSECRET");
+
+    const next = startSandwatch(["run", "--config", config]);
+    // The first line of the log, before anything is opened.
+    await next.line("config.note");
+    next.send("SIGHUP");
+    await next.lines("daemon.started", 2);
+    next.send("SIGINT");
+    expect(await next.ended).toMatchObject(stopped);
   });
 
   it("started by npm, as the README does, ends when npm gets the signal", async () => {
@@ -78,26 +84,14 @@ describe("run", () => {
     expect(existsSync(store)).toBe(false);
   });
 
-  it("refuses a store in use, a file that is no store and an address in use, in one line", async () => {
-    const refusal = async (config: string): Promise<string> => {
-      const { code, err } = await runSandwatch(["run", "--config", config]);
-      expect([code, err.indexOf("\n")]).toEqual([1, err.length - 1]);
-      return err;
-    };
-    const inUse = writeConfig();
-    const holder = openStore(inUse.store);
+  it("refuses a store in use in one line", async () => {
+    const { config, store } = writeConfig();
+    const holder = openStore(store);
     onTestFinished(() => holder.close());
-    expect(await refusal(inUse.config)).toBe(
-      `The store ${inUse.store} is in use by another sandwatch process. Stop that process, or set another store.path.\n`,
-    );
-    const noStore = writeConfig();
-    writeFileSync(noStore.store, "not a database, but something dear to somebody");
-    expect(await refusal(noStore.config)).toContain("is damaged or is not an SQLite database");
-    const { baseUrl } = await startPeer(() => {});
-    const { config } = writeConfig({ http: { listen: new URL(baseUrl).host } });
-    expect(await refusal(config)).toBe(
-      `http.listen ${new URL(baseUrl).host} is in use by another process; stop it or set http.listen.\n`,
-    );
+    expect(await runSandwatch(["run", "--config", config])).toMatchObject({
+      code: 1,
+      err: `The store ${store} is in use by another sandwatch process. Stop that process, or set another store.path.\n`,
+    });
   });
 
   it("continues, and stops at a signal, when its log cannot be written", async () => {
@@ -109,40 +103,29 @@ describe("run", () => {
     expect(await daemon.ended).toMatchObject(stopped);
   });
 
-  it("takes a signal that comes again at once for the same one, as npm passes on that of a terminal", async () => {
-    const { daemon, release } = await startDelivering();
-    daemon.send("SIGINT");
-    await daemon.line("daemon.stopping");
-    daemon.send("SIGINT");
-    release();
-    const ended = await daemon.ended;
-    expect(ended).toMatchObject(stopped);
-    expect(ended.out).toContain("daemon.stopped");
-  });
-
-  it("ignores SIGHUP while it stops, and ends at once at a second signal", async () => {
+  it("ends at once at a second signal", async () => {
     const { daemon } = await startDelivering();
     daemon.send("SIGTERM");
     await daemon.line("daemon.stopping");
-    daemon.send("SIGHUP");
-    await daemon.line("SIGHUP is ignored: sandwatch is stopping");
     const again = setInterval(() => daemon.send("SIGTERM"), 100);
     const ended = await daemon.ended;
     clearInterval(again);
     expect(ended).toMatchObject({ code: null, signal: "SIGTERM" });
-    expect(ended.out).not.toContain("daemon.reloading");
   });
 
-  it("stops during a reload without starting again", async () => {
+  it("stops during a reload without starting again, ignores SIGHUP then, and takes a signal that comes again at once for the same one, as npm passes on that of a terminal", async () => {
     const { daemon, release } = await startDelivering();
     daemon.send("SIGHUP");
     await daemon.line("daemon.reloading");
-    daemon.send("SIGTERM");
+    daemon.send("SIGINT");
     await daemon.line("daemon.stopping");
+    daemon.send("SIGINT");
+    daemon.send("SIGHUP");
+    await daemon.line("SIGHUP is ignored: sandwatch is stopping");
     release();
     const ended = await daemon.ended;
     expect(ended).toMatchObject(stopped);
-    expect(ended.out.match(/daemon\.started/g)).toHaveLength(1);
+    expect(ended.out.match(/daemon\.(?:started|reloading)/g)).toHaveLength(2);
     expect(ended.out).toContain("daemon.stopped");
   });
 
@@ -169,24 +152,15 @@ describe("run", () => {
     daemon.send("SIGTERM");
     expect(await daemon.ended).toMatchObject(stopped);
   });
-
-  it("reloads after a SIGHUP while it starts", async () => {
-    const daemon = startSandwatch(["run", "--config", writeConfig().config]);
-    // The first line of the log, before anything is opened.
-    await daemon.line("config.note");
-    daemon.send("SIGHUP");
-    await daemon.line("daemon.reloading");
-    daemon.send("SIGTERM");
-    expect(await daemon.ended).toMatchObject(stopped);
-  });
 });
 
-/** A daemon that gets the signal before a module is evaluated. */
-function startSignalled(module: string, signal: string): SandwatchProcess {
+/** A daemon that gets the signals before the modules are evaluated. */
+function startSignalled(signals: Readonly<Record<string, NodeJS.Signals>>): SandwatchProcess {
   const hook = `import { registerHooks } from "node:module";
     registerHooks({
       load(url, context, nextLoad) {
-        if (url.endsWith("/src/${module}")) process.kill(process.pid, "${signal}");
+        const signal = ${JSON.stringify(signals)}[url.split("/src/")[1]];
+        if (signal) process.kill(process.pid, signal);
         return nextLoad(url, context);
       },
     });`;
@@ -196,11 +170,10 @@ function startSignalled(module: string, signal: string): SandwatchProcess {
 
 it("while its first and its last modules are loaded, SIGHUP does not end the daemon, and SIGTERM and SIGINT end it with exit code 0", async () => {
   const [first, last] = ["cli/program.ts", "store/sqlite/database.ts"] as const;
-  const daemon = startSignalled(first, "SIGHUP");
-  await daemon.line("daemon.started");
-  daemon.send("SIGTERM");
-  expect(await daemon.ended).toMatchObject(stopped);
-  const ends = [startSignalled(first, "SIGINT"), startSignalled(last, "SIGTERM")];
+  const ends = [
+    startSignalled({ [first]: "SIGINT" }),
+    startSignalled({ [first]: "SIGHUP", [last]: "SIGTERM" }),
+  ];
   for (const { ended } of ends) expect(await ended).toMatchObject(stopped);
 });
 
