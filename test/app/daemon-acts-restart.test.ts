@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { StoreError } from "../../src/store/store-error.ts";
 import type { Store } from "../../src/store/store.ts";
+import { incidents, logged } from "../support/heard.ts";
 import {
   ann as annInPagerduty,
   pagerAt,
@@ -34,13 +34,7 @@ function endingStore() {
   return { wrapStore, endAt: (next: End | null) => void (end = next) };
 }
 
-async function acknowledgements(world: WatchedWorld) {
-  const { incidents } = await world.daemon().api(listIncidents, {});
-  return incidents.map(({ acknowledged_by: by, acknowledged_at: at }) => ({ by, at }));
-}
-
-const acted = (world: WatchedWorld): number =>
-  world.log.filter(({ event }) => event === "incident.acknowledged").length;
+const acted = (world: WatchedWorld): number => logged(world, "incident.acknowledged").length;
 
 it.each<[End, number]>([
   ["before it acted", 0],
@@ -71,8 +65,8 @@ it.each<[End, number]>([
     for (let times = 0; times < 2; times += 1) expect((await send()).status).toBe(200);
     expect(acted(world)).toBe(1);
     const sinceMs = occurredAtMs + (before === 0 ? 1_000 : 0);
-    expect(await acknowledgements(world)).toEqual([
-      { by: "ann (PagerDuty)", at: new Date(sinceMs).toISOString() },
+    expect(await incidents(world)).toMatchObject([
+      { acknowledged_by: "ann (PagerDuty)", acknowledged_at: new Date(sinceMs).toISOString() },
     ]);
     await world.poll(3);
     const sent = pagerduty.events.filter(({ event_action: action }) => action === "acknowledge");
@@ -102,7 +96,7 @@ it.each<[End, number]>([
     const payload = slack.payloadOf("acknowledge", ann, { channel: "C-alerts", ts, actionTs });
     endAt(end);
     const lost = slack.send(payload);
-    while (!world.log.some(({ event }) => event === "slack.click_failed")) await setImmediate();
+    while (logged(world, "slack.click_failed").length === 0) await setImmediate();
     expect(acted(world)).toBe(before);
     await world.restart();
     expect(await lost).toBe(false);

@@ -5,9 +5,9 @@ import {
   acknowledgeIncident,
   unacknowledgeIncident,
 } from "../../src/api/operations/acknowledgements.ts";
-import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { showIncident } from "../../src/api/operations/show-incident.ts";
 import type { Store } from "../../src/store/store.ts";
+import { acknowledgedBy, incidents, logged } from "../support/heard.ts";
 import { ann, bob, pagerAt, startPagerdutyService } from "../support/pagerduty-service.ts";
 import { watchWorld, type WatchedWorld, type WorldOptions } from "../support/watched-world.ts";
 
@@ -30,14 +30,6 @@ async function fire(options: WorldOptions = {}) {
   return { world, pagerduty };
 }
 
-async function incidents(world: WatchedWorld) {
-  return (await world.daemon().api(listIncidents, {})).incidents;
-}
-
-async function acknowledgedBy(world: WatchedWorld) {
-  return (await incidents(world)).map(({ acknowledged_by: by }) => by);
-}
-
 /** As a database on another machine does. */
 function answeringLate(store: Store): Store {
   const { receiverEvents } = store;
@@ -55,9 +47,6 @@ async function happened(world: WatchedWorld): Promise<readonly string[]> {
   const { events } = await world.daemon().api(showIncident, { id: incident?.id ?? "" });
   return events.map(({ text }) => text);
 }
-
-const logged = (world: WatchedWorld, event: string) =>
-  world.log.filter((line) => line["event"] === event);
 
 describe("who acts in PagerDuty", () => {
   it("acknowledges by the name that the configuration has, which stops reminders, and withdraws it", async () => {

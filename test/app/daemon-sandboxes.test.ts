@@ -1,10 +1,9 @@
-import { createServer } from "node:http";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { addSilence } from "../../src/api/operations/silences.ts";
 import { openConfiguredStore } from "../../src/store/store.ts";
 import { postgresFolder, postgresSettings } from "../store/support/postgres.ts";
-import { listenOnLoopback } from "../support/listen.ts";
+import { startListedService, type StatedSandbox } from "../support/listed-service.ts";
 import { watchWorld, type WorldOptions } from "../support/watched-world.ts";
 
 /** A sandbox and its servers as a listing states them; `-` stands for null, `.` for a field that is missing. */
@@ -131,13 +130,12 @@ const engines: readonly { readonly name: string; readonly openStore?: OpenStore 
 
 describe.each(engines)("with a store on $name", ({ openStore }) => {
   it.each(cases)("%s", async (_, polls) => {
-    let listed: Stated = {};
-    const baseUrl = await serve(() => listed);
+    const { baseUrl, list } = await startListedService({});
     const options = { baseUrl, poll: { every: "5s", gone_after: 2 }, servers: 0 };
     const world = await watchWorld({ ...options, ...(openStore && { openStore }) });
     for (const [index, { listed: next, notified = [], counted }] of polls.entries()) {
       const [alerts, lines] = [world.alerts.length, world.log.length];
-      listed = next;
+      list(sandboxesOf(next));
       await world.poll();
       const sent = world.alerts.slice(alerts);
       const ids = new Set(sent.flatMap(({ data }) => data.incidents.map(({ id }) => id)));
@@ -158,8 +156,8 @@ describe.each(engines)("with a store on $name", ({ openStore }) => {
 });
 
 it("what is inhibited is so after a restart, and its silence is about the sandbox alone", async () => {
-  let listed: Stated = { A: "error [error]", B: "error" };
-  const baseUrl = await serve(() => listed);
+  const first = { A: "error [error]", B: "error" };
+  const { baseUrl, list } = await startListedService(sandboxesOf(first));
   const world = await watchWorld({ baseUrl, servers: 0 });
   await world.poll();
   await world.restart();
@@ -180,7 +178,7 @@ it("what is inhibited is so after a restart, and its silence is about the sandbo
     "1 github server in error in us/research since 09:30 UTC",
     "sandbox B in error in us/research since 09:30 UTC; 2 of 2 sandboxes in error",
   ]);
-  listed = { A: "error [idle]", B: "error" };
+  list(sandboxesOf({ A: "error [idle]", B: "error" }));
   await world.poll();
   const later = world.alerts.slice(2);
   expect(later.map(messageText).toSorted()).toEqual([
@@ -207,36 +205,19 @@ it("what is inhibited is so after a restart, and its silence is about the sandbo
 function messageText({ type, data }: Awaited<ReturnType<typeof watchWorld>>["alerts"][number]) {
   const subjects = data.incidents.map((incident) => {
     const { subject, sandbox_id: sandbox, server_id: server, resolved_reason: reason } = incident;
-    const name = [sandbox, server].filter((id) => id !== null).join("/");
-    return `${subject} ${name}${reason === null ? "" : ` ${reason}`}`;
+    return `${subject} ${server ?? sandbox}${reason === null ? "" : ` ${reason}`}`;
   });
   return `${type.replace("incident.", "")}: ${subjects.toSorted().join(", ")}`;
 }
 
-/** A service whose listing is what a test says. */
-async function serve(listed: () => Stated): Promise<string> {
-  const server = createServer((_, response) => {
-    const sandboxes = Object.entries(listed()).map(([id, text]) => {
-      const [, status = "", servers = ""] = /^(\S+)(?: \[(.*)\])?$/.exec(text) ?? [];
-      return {
-        local_sandbox_id: id,
-        benchmark: "MCP_Atlas",
-        ...stated(status),
-        servers: servers
-          .split(" ")
-          .flatMap((word, index) =>
-            word === "" ? [] : [{ id: String(index), server_name: "github", ...stated(word) }],
-          ),
-      };
-    });
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ local_sandboxes: sandboxes, total_count: sandboxes.length }));
-  });
-  const port = await listenOnLoopback(server);
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${port}`;
-}
-
-function stated(word: string) {
-  return word === "." ? {} : { status: word === "-" ? null : word };
+function sandboxesOf(listed: Stated): Readonly<Record<string, StatedSandbox>> {
+  return Object.fromEntries(
+    Object.entries(listed).map(([id, text]) => {
+      const words = text.match(/[^\s[\]]+/g) ?? [];
+      const [status = null, ...servers] = words.map((word) =>
+        word === "-" ? null : word === "." ? "absent" : word,
+      );
+      return [id, [status, servers, "MCP_Atlas"]];
+    }),
+  );
 }

@@ -1,17 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { listIncidents } from "../../src/api/operations/incidents.ts";
+import { acknowledgedBy, logged } from "../support/heard.ts";
 import { ann, appToken, startSlackService } from "../support/slack-service.ts";
 import { fire, receiverOf, slackRules, start, type Slack } from "../support/slack-world.ts";
 import { watchWorld, type WatchedWorld } from "../support/watched-world.ts";
-
-const logged = (world: WatchedWorld, event: string) =>
-  world.log.filter((line) => line["event"] === event);
-
-async function acknowledgedBy(world: WatchedWorld) {
-  const { incidents } = await world.daemon().api(listIncidents, {});
-  return incidents.map(({ acknowledged_by: by }) => by);
-}
 
 /** Lets time pass until it holds. */
 async function passUntil({ clock }: WatchedWorld, holds: () => boolean): Promise<void> {

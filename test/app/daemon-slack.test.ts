@@ -1,27 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { explainServer } from "../../src/api/operations/explain.ts";
-import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { showIncident } from "../../src/api/operations/show-incident.ts";
 import { listSilences } from "../../src/api/operations/silences.ts";
+import { acknowledgedBy, incidents, logged } from "../support/heard.ts";
 import { ann, bob } from "../support/slack-service.ts";
 import { fire, start } from "../support/slack-world.ts";
 import type { WatchedWorld } from "../support/watched-world.ts";
 
-async function incidents(world: WatchedWorld) {
-  return (await world.daemon().api(listIncidents, {})).incidents;
-}
-
-async function acknowledgedBy(world: WatchedWorld) {
-  return (await incidents(world)).map(({ acknowledged_by: by }) => by);
-}
-
 async function silences(world: WatchedWorld) {
   return (await world.daemon().api(listSilences, {})).silences;
 }
-
-const logged = (world: WatchedWorld, event: string) =>
-  world.log.filter((line) => line["event"] === event);
 
 describe("the buttons of a Slack app", () => {
   it("acknowledge, by the name that the configuration has, which the message then says", async () => {
