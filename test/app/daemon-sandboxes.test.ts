@@ -130,12 +130,12 @@ const engines: readonly { readonly name: string; readonly openStore?: OpenStore 
 
 describe.each(engines)("with a store on $name", ({ openStore }) => {
   it.each(cases)("%s", async (_, polls) => {
-    const { baseUrl, list } = await startListedService({});
-    const options = { baseUrl, poll: { every: "5s", gone_after: 2 }, servers: 0 };
+    const service = await startListedService({});
+    const options = { baseUrl: service.baseUrl, poll: { every: "5s", gone_after: 2 }, servers: 0 };
     const world = await watchWorld({ ...options, ...(openStore && { openStore }) });
     for (const [index, { listed: next, notified = [], counted }] of polls.entries()) {
       const [alerts, lines] = [world.alerts.length, world.log.length];
-      list(sandboxesOf(next));
+      service.list(sandboxesOf(next));
       await world.poll();
       const sent = world.alerts.slice(alerts);
       const ids = new Set(sent.flatMap(({ data }) => data.incidents.map(({ id }) => id)));
@@ -157,8 +157,8 @@ describe.each(engines)("with a store on $name", ({ openStore }) => {
 
 it("what is inhibited is so after a restart, and its silence is about the sandbox alone", async () => {
   const first = { A: "error [error]", B: "error" };
-  const { baseUrl, list } = await startListedService(sandboxesOf(first));
-  const world = await watchWorld({ baseUrl, servers: 0 });
+  const service = await startListedService(sandboxesOf(first));
+  const world = await watchWorld({ baseUrl: service.baseUrl, servers: 0 });
   await world.poll();
   await world.restart();
   await world.poll(2);
@@ -178,7 +178,7 @@ it("what is inhibited is so after a restart, and its silence is about the sandbo
     "1 github server in error in us/research since 09:30 UTC",
     "sandbox B in error in us/research since 09:30 UTC; 2 of 2 sandboxes in error",
   ]);
-  list(sandboxesOf({ A: "error [idle]", B: "error" }));
+  service.list(sandboxesOf({ A: "error [idle]", B: "error" }));
   await world.poll();
   const later = world.alerts.slice(2);
   expect(later.map(messageText).toSorted()).toEqual([

@@ -35,16 +35,6 @@ const quietRules = [
   { name: "quiet", on: "server", status: "idle", match: { server_name: "none" } },
 ];
 
-/** A region that fails, and a server in error in the other one. */
-async function watchTrouble(): Promise<WatchedWorld> {
-  const world = await watchWorld({ regions: ["eu", "us"], keys: ["a", "b"] });
-  await world.poll();
-  world.show(0, "error");
-  world.fail({ kind: "status", status: 400, region: "us" });
-  await world.poll(24);
-  return world;
-}
-
 describe("status", () => {
   it("says that nothing is wrong, and how many servers are in which status", async () => {
     const world = await watchWorld();
@@ -68,8 +58,13 @@ describe("status", () => {
     expect(text).toContain(" 0 error, ");
   });
 
-  it("lists what is wrong, worst first, and which targets are down since when and why", async () => {
-    const world = await watchTrouble();
+  it("lists what is wrong, worst first, and last what somebody takes care of; targets and servers list which are down since when and why", async () => {
+    // A region that fails, and a server in error in the other one.
+    const world = await watchWorld({ regions: ["eu", "us"], keys: ["a", "b"] });
+    await world.poll();
+    world.show(0, "error");
+    world.fail({ kind: "status", status: 400, region: "us" });
+    await world.poll(24);
     const lines = (await printed(world, addStatus, "status")).split("\n");
     expect(lines.slice(0, 4)).toEqual([
       "2 incidents are firing, and 2 of 4 targets are down. 2 incidents are silenced or inhibited. Last poll: 0 s ago.",
@@ -94,6 +89,41 @@ describe("status", () => {
     expect(exact).toMatch(/^us\/a +24 polls +\d{4}-\d\d-\d\dT/m);
     const json = await printed(world, addStatus, "status", "--json");
     expect(JSON.parse(json)).toMatchObject({ targets: { length: 4 }, incidents: { length: 4 } });
+
+    const targets = (await printed(world, addTargets, "targets")).split("\n");
+    expect(targets).toEqual([
+      expect.stringMatching(
+        /^target +state +idle +occupied +error +unknown +unobserved +since +why$/,
+      ),
+      expect.stringMatching(/^eu\/a +up +\d +\d +1 +0 +0$/),
+      expect.stringMatching(/^eu\/b +up +\d +\d +0 +0 +0$/),
+      expect.stringMatching(/^us\/a +down +0 +0 +0 +0 +3 +2 min ago +HTTP 400$/),
+      expect.stringMatching(/^us\/b +down +0 +0 +0 +0 +3 +2 min ago +HTTP 400$/),
+      "",
+    ]);
+    const one = await printed(world, addTargets, "targets", "--region", "us", "--limit", "1");
+    expect(one).toContain("There is more: add --cursor ");
+
+    const erring = await printed(world, addServers, "servers", "--status", "error");
+    expect(erring).toMatch(/^error +115 s ago +eu +a .* [-\da-f]{36} /m);
+    expect(erring.split("\n")).toHaveLength(3);
+    const page = await printed(world, addServers, "servers", "--region", "us", "--limit", "1");
+    const [, cursor = ""] = /^There is more: add --cursor (\S+)$/m.exec(page) ?? [];
+    expect(page).toContain(" (unobserved) ");
+    const rest = await printed(world, addServers, "servers", "--region", "us", "--cursor", cursor);
+    expect(rest.trimEnd().split("\n")).toHaveLength(6);
+
+    world.show(1, "error");
+    await world.poll(2);
+    const subjects = async (): Promise<readonly (string | undefined)[]> => {
+      const out = await printed(world, addStatus, "status", "--all");
+      return out.split("\n").flatMap((line) => /^critical +(\S+)/.exec(line)?.[1] ?? []);
+    };
+    expect(await subjects()).toEqual(["region-down", "server-error", "server-error"]);
+    const { api } = world.daemon();
+    const { incidents } = await api(listIncidents, { state: "firing", rule: "region-down" });
+    await api(acknowledgeIncident, { id: incidents[0]?.id ?? "", author: "ann" });
+    expect(await subjects()).toEqual(["server-error", "server-error", "region-down"]);
   });
 });
 
@@ -209,52 +239,6 @@ describe("sandboxes", () => {
     expect(JSON.parse(await list("--json", "--sandbox", "lo"))).toMatchObject({
       sandboxes: [{ sandbox_id: "lone", status: "error" }],
     });
-  });
-});
-
-it("status puts a whole region first, and last what somebody takes care of", async () => {
-  const world = await watchTrouble();
-  world.show(1, "error");
-  await world.poll(2);
-  const subjects = async (): Promise<readonly (string | undefined)[]> => {
-    const out = await printed(world, addStatus, "status", "--all");
-    return out.split("\n").flatMap((line) => /^critical +(\S+)/.exec(line)?.[1] ?? []);
-  };
-  expect(await subjects()).toEqual(["region-down", "server-error", "server-error"]);
-  const { api } = world.daemon();
-  const { incidents } = await api(listIncidents, { state: "firing", rule: "region-down" });
-  await api(acknowledgeIncident, { id: incidents[0]?.id ?? "", author: "ann" });
-  expect(await subjects()).toEqual(["server-error", "server-error", "region-down"]);
-});
-
-it("targets lists whether they are up, and their servers by status", async () => {
-  const world = await watchTrouble();
-  const lines = (await printed(world, addTargets, "targets")).split("\n");
-  expect(lines).toEqual([
-    expect.stringMatching(
-      /^target +state +idle +occupied +error +unknown +unobserved +since +why$/,
-    ),
-    expect.stringMatching(/^eu\/a +up +\d +\d +1 +0 +0$/),
-    expect.stringMatching(/^eu\/b +up +\d +\d +0 +0 +0$/),
-    expect.stringMatching(/^us\/a +down +0 +0 +0 +0 +3 +2 min ago +HTTP 400$/),
-    expect.stringMatching(/^us\/b +down +0 +0 +0 +0 +3 +2 min ago +HTTP 400$/),
-    "",
-  ]);
-  const one = await printed(world, addTargets, "targets", "--region", "us", "--limit", "1");
-  expect(one).toContain("There is more: add --cursor ");
-});
-
-describe("servers", () => {
-  it("lists the servers that are selected, and says how to go on", async () => {
-    const world = await watchTrouble();
-    const erring = await printed(world, addServers, "servers", "--status", "error");
-    expect(erring).toMatch(/^error +115 s ago +eu +a .* [-\da-f]{36} /m);
-    expect(erring.split("\n")).toHaveLength(3);
-    const page = await printed(world, addServers, "servers", "--region", "us", "--limit", "1");
-    const [, cursor = ""] = /^There is more: add --cursor (\S+)$/m.exec(page) ?? [];
-    expect(page).toContain(" (unobserved) ");
-    const rest = await printed(world, addServers, "servers", "--region", "us", "--cursor", cursor);
-    expect(rest.trimEnd().split("\n")).toHaveLength(6);
   });
 });
 
