@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import { counted } from "../fleet/text.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WatchedProbe } from "../polling/watched-probe.ts";
 import type { WatchedTarget } from "../polling/watched-target.ts";
@@ -95,7 +96,7 @@ export function healthProblemOf(
   if (problem !== null) return problem;
   const lost = probes.filter(({ lostRuns }) => lostRuns > 0).length;
   if (lost > 0)
-    return `the store did not accept the last run of ${lost} of ${probes.length} probes`;
+    return `the store did not accept the last run of ${lost} of ${counted(probes.length, "probe")}`;
   const isStuck = ({ groupingMs, pendingForMs, ungroupedForMs }: ReceiverHealth): boolean =>
     (pendingForMs ?? 0) > longestDelayMs || (ungroupedForMs ?? 0) > longestDelayMs + groupingMs;
   const areStuck = receivers.length > 0 && receivers.every(isStuck);
@@ -104,10 +105,11 @@ export function healthProblemOf(
 
 function targetProblemOf(targets: readonly TargetHealth[]): string | null {
   const waiting = targets.filter(({ polled }) => !polled).length;
-  if (waiting > 0) return `the first poll of ${waiting} of ${targets.length} targets has not ended`;
+  if (waiting > 0)
+    return `the first poll of ${waiting} of ${counted(targets.length, "target")} has not ended`;
   const lost = targets.filter(({ lostPolls }) => lostPolls > 0);
   if (lost.length === 0) return null;
   const why = lost.map(({ lostBecause }) => reasonOf(lostBecause, "")).find((each) => each !== "");
-  const what = `the store did not accept the last poll of ${lost.length} of ${targets.length} targets`;
+  const what = `the store did not accept the last poll of ${lost.length} of ${counted(targets.length, "target")}`;
   return why === undefined ? what : `${what}: ${why}`;
 }

@@ -121,7 +121,7 @@ function createQuestions({ ask, err }: Terminal) {
       if (!ask) return null;
       const variable = variableOf(name);
       const apiKey = await answer(
-        `API key ${name}, which is not shown and written to ${file} (empty: it is in the environment variable ${variable}): `,
+        `API key ${name}, which is written to ${file} and not shown (empty: it is in the environment variable ${variable}): `,
         (text) => (text === "" || headerPattern.test(text) ? text : undefined),
         "visible ASCII characters without blanks",
         true,

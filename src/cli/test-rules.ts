@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { formatDuration } from "../fleet/text.ts";
+import { counted, formatDuration } from "../fleet/text.ts";
 import { loadTests } from "./rule-tests/load-tests.ts";
 import type { PlacedTest } from "./rule-tests/load-tests.ts";
 import { isOr, runRuleTest } from "./rule-tests/run-test.ts";
@@ -21,7 +21,8 @@ export function addTestRules(program: Command, terminal: Terminal): void {
       for (const test of tests) results.push(resultOf(test, await runRuleTest(test, config)));
       terminal.out(json ? jsonText({ tests: results }) : results.map(resultText).join(""));
       const failed = results.filter(({ passed }) => !passed).length;
-      if (failed > 0) throw new CommandError(`${failed} of ${results.length} tests failed`);
+      if (failed > 0)
+        throw new CommandError(`${failed} of ${counted(results.length, "test")} failed`);
     });
 }
 

@@ -42,11 +42,7 @@ it.each<[string, readonly ReceiverHealth[], string | null]>([
 });
 
 it.each([
-  [
-    [{ ...well, lostPolls: 1 }],
-    [sound],
-    "the store did not accept the last poll of 1 of 1 targets",
-  ],
+  [[{ ...well, lostPolls: 1 }], [sound], "the store did not accept the last poll of 1 of 1 target"],
   [[well, { ...well, polled: false }], [], "the first poll of 1 of 2 targets has not ended"],
   [[well], [sound, { lostRuns: 1 }], "the store did not accept the last run of 1 of 2 probes"],
 ])("lost polls and runs are a health problem: %#", (targets, probes, problem) => {
@@ -79,7 +75,7 @@ it.each([false, true])(
     const unpolled = { polled: false, lostPolls: 0 };
     targets.push(unpolled);
     expect(await health.readiness()).toMatchObject({ ready: tookOver });
-    expect(await health.problem()).toBe("the first poll of 1 of 1 targets has not ended");
+    expect(await health.problem()).toBe("the first poll of 1 of 1 target has not ended");
     targets.splice(0, 1, well);
     expect(await health.readiness()).toEqual({ ready: true });
     targets.push({ polled: true, lostPolls: 1 });

@@ -286,6 +286,11 @@ describe("a file of rule tests", () => {
     const file = writeTests({ rules: [serverError], tests: [test, failing] });
     const failed = await runCommand(["test-rules", file]);
     expect(failed).toMatchObject({ code: 1, err: "1 of 2 tests failed\n" });
+    const alone = await runCommand([
+      "test-rules",
+      writeTests({ rules: [serverError], tests: [failing] }),
+    ]);
+    expect(alone.err).toBe("1 of 1 test failed\n");
     expect(failed.out).toContain("passed  x\nFAILED  bad\n        sent, not expected:  0s  oncall");
   });
 });

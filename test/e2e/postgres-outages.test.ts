@@ -74,7 +74,7 @@ it.for([
     const [polling] = daemons;
     if (!polling) throw new Error("there is a daemon");
     expect(await polling.line("poll.failed")).toContain("No space left on device");
-    await isNotReady(polling, /the store did not accept the last poll of 1 of 1 targets/);
+    await isNotReady(polling, /the store did not accept the last poll of 1 of 1 target/);
     rmSync(filler);
     await polling.line("poll.recovered");
     await isReady(polling);
