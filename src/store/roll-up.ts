@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import {
   accountOfNone,
   addBucket,
@@ -15,7 +14,7 @@ import { accountToColumns, keyOf, readRollups } from "./rollups.ts";
 import { noteDeleted, readCounts, readKey } from "./rollups.ts";
 import { findOrAdd, prepareUpsert } from "./sql-helpers.ts";
 import type { Db } from "./tables.ts";
-import { historyTargets, selectHistory, type HistoryTarget } from "./targets.ts";
+import { historyTargets, selectDue, type HistoryTarget } from "./targets.ts";
 
 const hourMs = resolutionMs["1h"];
 
@@ -47,7 +46,7 @@ export function rollUp(
   { isByQuarter }: RollUpOptions,
 ): Promise<boolean> {
   return kysely.transaction().execute(async (trx) => {
-    const due = await readDue(trx);
+    const due = historyTargets(await selectDue(trx).limit(targetsAtOnce).execute());
     const fromMs = due[0]?.rolledUpToMs;
     if (fromMs === undefined) return false;
     const targets = due.filter(({ rolledUpToMs }) => rolledUpToMs === fromMs);
@@ -82,17 +81,6 @@ export function rollUp(
       .execute();
     return true;
   });
-}
-
-async function readDue(trx: Db): Promise<readonly HistoryTarget[]> {
-  const since = sql<number>`coalesce(rolled_up_to_ms, recorded_from_ms - recorded_from_ms % ${hourMs})`;
-  const rows = await selectHistory(trx)
-    .where("recorded_to_ms", ">=", sql<number>`${since} + ${hourMs}`)
-    .orderBy(since)
-    .orderBy("id")
-    .limit(targetsAtOnce)
-    .execute();
-  return historyTargets(rows);
 }
 
 /** @param last the cells of its last hour */

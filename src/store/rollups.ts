@@ -7,7 +7,7 @@ import { byStatus } from "../fleet/tallies.ts";
 import { listIn, numberIn, type RowReading } from "./row-reading.ts";
 import { deleteSome } from "./sql-helpers.ts";
 import type { Db, Tables } from "./tables.ts";
-import type { HistoryTarget } from "./targets.ts";
+import { selectDue, type HistoryTarget } from "./targets.ts";
 
 /** Separates what is counted from its value. */
 const separator = " ";
@@ -152,7 +152,12 @@ export async function readCounts(
   return counts;
 }
 
-/** Deletes those that ended before. The last two days of hours stay, as what follows is counted from them. */
+/**
+ * Deletes those that ended before. What follows is counted from the last hour: the last two days of hours stay, and all
+ * while any are to be rolled up, as after a long stop.
+ *
+ * @returns whether there may be more
+ */
 export async function pruneRollups(
   kysely: Db,
   resolution: RolledUp,
@@ -161,6 +166,7 @@ export async function pruneRollups(
 ): Promise<boolean> {
   const leastMs = resolution === "1h" ? 2 * resolutionMs["1d"] : 0;
   const endMs = Math.min(beforeMs, nowMs - leastMs);
+  if (await selectDue(kysely).clearOrderBy().limit(1).executeTakeFirst()) return false;
   await noteDeleted(kysely, resolution, endMs);
   for (const counted of countedKinds) {
     const isOld = sql`counted = ${counted} and resolution = ${resolution}

@@ -3,7 +3,7 @@ import type { FlapRecord } from "../alerts/flap-record.ts";
 import type { Incident } from "../alerts/incident.ts";
 import type { PoolClock } from "../alerts/judge-pools.ts";
 import { initialProgress, nothingKnown, type TargetProgress } from "../alerts/target-state.ts";
-import { bucketStart } from "../fleet/buckets.ts";
+import { bucketStart, resolutionMs } from "../fleet/buckets.ts";
 import type { Target } from "../fleet/model.ts";
 import type { RecordedTime } from "../fleet/recorded-time.ts";
 import { emptySnapshot, type Snapshot } from "../fleet/snapshot.ts";
@@ -39,6 +39,16 @@ export function selectHistory(reader: Db) {
     .selectFrom("targets")
     .select(["id", "region", "key", "rolled_up_to_ms as rolledUpToMs"])
     .select(["recorded_from_ms as fromMs", "recorded_to_ms as toMs"]);
+}
+
+/** The rows of those of which an hour is over that is not rolled up, from the earliest hour on. */
+export function selectDue(reader: Db) {
+  const hourMs = resolutionMs["1h"];
+  const since = sql<number>`coalesce(rolled_up_to_ms, recorded_from_ms - recorded_from_ms % ${hourMs})`;
+  return selectHistory(reader)
+    .where("recorded_to_ms", ">=", sql<number>`${since} + ${hourMs}`)
+    .orderBy(since)
+    .orderBy("id");
 }
 
 /** Those of which something was recorded. */

@@ -186,6 +186,24 @@ describe.each(engines)("rolling up on $name", (engine) => {
     expect(await count("changes")).toBeLessThan(10);
   });
 
+  it("keeps the hours from which it goes on, also after a stop that was longer than they are kept", async () => {
+    const { add, store } = await open(engine);
+    const target = await add(us);
+    const occupied = listing({ a: "occupied" });
+    for (const hours of [0, 5]) await target.pass(hours * hourMs, occupied);
+    while (await store.rollUp());
+    await target.pass(300 * hourMs, occupied, { observed: false });
+    const nowMs = target.at.utcMs;
+    do while (await store.prune.rollups("1h", nowMs - 48 * hourMs, nowMs));
+    while (await store.rollUp());
+    await target.pass(2 * hourMs, occupied);
+    while (await store.rollUp());
+    const last = (await bucketsIn(store.occupancy, { resolution: "1h" })).at(-1);
+    expect([...(last?.bucket.names.values() ?? [])]).toMatchObject([
+      { ms: { occupied: 3_500_000 } },
+    ]);
+  });
+
   it("by quarters begins where it was turned on, and what was rolled up without them says so", async () => {
     const world = await open(engine);
     const targets = await pass(world, 15);
