@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { isPassword, parsePasswordHash } from "../../src/lib/password.ts";
 import { runCommand } from "../support/run-command.ts";
-import { programOf } from "../support/sandwatch-process.ts";
+import { compileCache, programOf } from "../support/sandwatch-process.ts";
 
 const program = programOf("cli");
 const password = "correct horse: battery staple";
@@ -16,7 +16,8 @@ async function isHashOf(printed: string): Promise<boolean> {
 describe("hash-password", () => {
   it("prints the hash of the first line of its input", async () => {
     const args = [program, "hash-password"];
-    const { stdin, stdout } = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+    const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+    const { stdin, stdout } = spawn(process.execPath, args, { env });
     stdin.end(`${password}\r\nanother line\n`);
     const printed = await text(stdout);
     expect(printed.split("\n")).toHaveLength(2);
