@@ -65,22 +65,21 @@ export function openNotifications(deps: NotificationsDeps) {
     return receiver;
   });
 
-  const known = new Set(alerts.receivers.map(({ name }) => name));
-  /** Judges receivers again, also while nothing is delivered to them. */
-  const review = (what: string, isJudged: (receiver: string) => boolean): Chore => ({
-    what,
+  /** Judges receivers again, also while nothing is delivered to them. Incidents of removed ones end. */
+  const review: Chore = {
+    what: "reviewing incidents of receivers",
     // The configuration may have changed.
     isDueAtStart: true,
     async step() {
       const atMs = clock.now().utcMs;
       const judge = { ...deps.judge, suppressions: suppressions.at(atMs) };
-      const outcomes = await store.incidentsWithoutTarget.judgeReceivers(isJudged, (state) =>
+      const outcomes = await store.incidentsWithoutTarget.judgeReceivers((state) =>
         judgeReceiver(state, { kind: "time_passed" }, atMs, judge),
       );
       for (const incidents of outcomes) await commits.publish({ target: null, incidents, atMs });
       return false;
     },
-  });
+  };
 
   const retryTimes = notifier.freshTimes;
   const sending = { ...history, store, log, retryTimes };
@@ -89,8 +88,7 @@ export function openNotifications(deps: NotificationsDeps) {
   return {
     notifier,
     outbound,
-    review: review("reviewing incidents of receivers", (receiver) => known.has(receiver)),
-    reviewOthers: review("reviewing incidents of removed receivers", (name) => !known.has(name)),
+    review,
     scheduled,
     reportContext: { ...sending, commits, reportSending: scheduled.sending },
     start(): void {

@@ -16,7 +16,7 @@ import type { DaemonOverrides } from "./daemon-overrides.ts";
 import { openWeb } from "./daemon-web.ts";
 import { createHealth } from "./health.ts";
 import { createSlackButtons } from "./slack-buttons.ts";
-import { createStoreUpkeep } from "./store-upkeep.ts";
+import { beginStoreUpkeep } from "./store-upkeep.ts";
 import { createUpkeep } from "./upkeep.ts";
 import { createFleetRunners, restoreFleet } from "./watched-fleet.ts";
 
@@ -74,7 +74,6 @@ export async function createDaemon(
   const regions = createRegionWatch({
     ...core,
     targets: configuredTargets(config),
-    regions: [...config.regions.keys()],
     store: store.regions,
     intervalMs: intervalOf(config.poll.schedule),
   });
@@ -93,7 +92,7 @@ export async function createDaemon(
   // The loops stop after it: while deliveries end, none is silent for being stopped.
   opening.defer(() => watchdog.stop());
   opening.defer(() => notifier.halt());
-  await createStoreUpkeep({ ...core, upkeep, regions, delivery }).begin();
+  await beginStoreUpkeep({ ...core, upkeep, delivery });
   await regions.restore();
 
   const context: ApiContext = {

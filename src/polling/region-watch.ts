@@ -21,7 +21,6 @@ export interface RegionWatchDeps {
   readonly commits: Pick<CommitLoop, "commit" | "publish">;
   /** Of polls. Milliseconds. */
   readonly intervalMs: number;
-  readonly regions: Iterable<string>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -97,20 +96,14 @@ export function createRegionWatch(deps: RegionWatchDeps) {
       isGathering = true;
       judgeIn(gatherMs);
     },
-    /** Judges all from what is stored: to be called before any poll. */
+    /**
+     * Judges all from what is stored: to be called before any poll. Incidents of regions that are not configured any more
+     * end.
+     */
     async restore(): Promise<void> {
-      const known = new Set(await store.withIncidents());
-      for (const region of deps.regions) {
-        if (known.has(region) || (isJudged && polledRegions.has(region))) due.add(region);
-      }
+      for (const region of await store.withIncidents()) due.add(region);
+      if (isJudged) for (const region of polledRegions) due.add(region);
       await runOnce();
-    },
-    /** Ends the incidents of regions that are not configured any more. */
-    async retireOthers(): Promise<void> {
-      const known = new Set(deps.regions);
-      for (const region of await store.withIncidents()) {
-        if (!known.has(region)) await judgeLogged(region);
-      }
     },
     runOnce,
     async stop(): Promise<void> {

@@ -225,7 +225,6 @@ export function createIncidentsWithoutTarget(
     },
     /** Judges each of the receivers that has an open incident; gives what was decided of them. */
     judgeReceivers: (
-      isJudged: (receiver: string) => boolean,
       judge: (state: ReceiverState) => IncidentOutcome,
     ): Promise<readonly IncidentOutcome[]> =>
       kysely.transaction().execute(async (trx) => {
@@ -237,8 +236,8 @@ export function createIncidentsWithoutTarget(
           .distinct()
           .execute();
         const outcomes: IncidentOutcome[] = [];
-        for (const receiver of failing.map((row) => textIn(row.receiver)).filter(isJudged)) {
-          const outcome = judge(await readReceiver(trx, receiver, reading));
+        for (const { receiver } of failing) {
+          const outcome = judge(await readReceiver(trx, textIn(receiver), reading));
           await writeIncidents(trx, null, outcome);
           outcomes.push(outcome);
         }

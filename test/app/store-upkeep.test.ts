@@ -1,7 +1,7 @@
 import { createCommitLoop } from "../../src/polling/commit-loop.ts";
 import { expect, it } from "vitest";
 import { noSuppressions } from "../../src/alerts/silence.ts";
-import { createStoreUpkeep } from "../../src/app/store-upkeep.ts";
+import { beginStoreUpkeep } from "../../src/app/store-upkeep.ts";
 import { createUpkeep } from "../../src/app/upkeep.ts";
 import { createStore } from "../../src/store/store.ts";
 import { addTarget } from "../support/add-target.ts";
@@ -11,8 +11,7 @@ import { judgeBy, listing, research, startMs, watchFleet } from "../support/flee
 import { openFresh } from "../support/fresh-store.ts";
 import { testConfig } from "../support/test-config.ts";
 
-/** A configuration that names no target of a store with an incident. */
-async function ownUpkeep() {
+it("what is not configured any more is ended before anything is polled", async () => {
   const { kysely, close } = openFresh();
   const store = createStore(kysely, close);
   const { id } = await addTarget(store, research);
@@ -20,15 +19,13 @@ async function ownUpkeep() {
   const clock = createFakeClock(startMs + 60_000);
   const { log } = captureLog();
   const forgotten: string[] = [];
-  const upkeep = createUpkeep({ clock, log });
-  const storeUpkeep = createStoreUpkeep({
+  await beginStoreUpkeep({
     config: testConfig({
       regions: { us: { base_url: "https://us.example.com" } },
       keys: [{ name: "other", api_key: "sk-1" }],
     }),
     store,
-    upkeep,
-    regions: { retireOthers: async () => void forgotten.push("regions") },
+    upkeep: createUpkeep({ clock, log }),
     judge: judgeBy(),
     suppressions: { at: () => noSuppressions },
     delivery: {
@@ -37,23 +34,10 @@ async function ownUpkeep() {
         forgetOthers: async () => void forgotten.push("reports"),
         chores: [],
       },
-      reviewOthers: {
-        what: "reviewing receivers",
-        step: async () => (forgotten.push("receivers"), false),
-      },
     },
     commits: createCommitLoop(log),
     clock,
   });
-  await storeUpkeep.begin();
-  return {
-    forgotten,
-    openIncidents: async () =>
-      (await store.targets.all()).flatMap(({ openIncidents }) => openIncidents).length,
-  };
-}
-
-it("what is not configured any more is ended before anything is polled", async () => {
-  const { forgotten, openIncidents } = await ownUpkeep();
-  expect([await openIncidents(), forgotten.toSorted()]).toEqual([0, ["regions", "reports"]]);
+  const open = (await store.targets.all()).flatMap(({ openIncidents }) => openIncidents);
+  expect([open, forgotten]).toEqual([[], ["reports"]]);
 });

@@ -19,18 +19,17 @@ const regionDown: RegionRule = {
 };
 const targets = ["one", "other"].map((key) => ({ region: "eu", key }));
 
-it("a region that fails as a whole is known to be down, also after a restart, until it is up again", async () => {
+it("a region that fails as a whole is known to be down, also after a restart, until it is up again or not configured", async () => {
   const { kysely, close } = openFresh();
   const store = createStore(kysely, close);
   const clock = createFakeClock(startMs);
   const { log, lines } = captureLog();
   const judge = judgeBy([regionDown]);
-  const open = async () => {
+  const open = async (configured = targets) => {
     const suppressions = await restoreSuppressions(store, [], clock);
     const down = () => suppressions.at(clock.now().utcMs).regionsDown;
     const regions = createRegionWatch({
-      targets,
-      regions: ["eu"],
+      targets: configured,
       store: store.regions,
       judge,
       suppressions,
@@ -65,5 +64,13 @@ it("a region that fails as a whole is known to be down, also after a restart, un
   await poll(listing({ a: "idle" }));
   expect(regions.down().get("eu")).toEqual([]);
   expect(lines.map(({ event }) => event)).toEqual(["incident.fired", "incident.resolved"]);
+  for (const _ of [1, 2]) await poll("failed");
   await regions.stop();
+  const without = await open([]);
+  await without.restore();
+  expect(lines.slice(2)).toMatchObject([
+    { event: "incident.fired" },
+    { event: "incident.resolved", region: "eu", reason: "rule_removed" },
+  ]);
+  await without.stop();
 });
