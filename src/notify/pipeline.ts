@@ -3,7 +3,7 @@ import { withLabels, type LabelsOf, type Notification } from "../alerts/notifica
 import type { LastRuns } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
 import { composeDue, type ComposeSettings } from "./compose.ts";
-import type { DueNotification, Outbox } from "../store/outbox.ts";
+import type { ReadyNotification, Outbox } from "../store/outbox.ts";
 import { failed, type AttemptFailure, type Receiver } from "./receiver.ts";
 import { createRecorder, unreadableAttempt } from "./record-attempts.ts";
 import type { EndedAttempt, RecorderDeps } from "./record-attempts.ts";
@@ -52,7 +52,7 @@ const notHeldMs = 500;
  *    (`alerts/grouping.ts`)
  * 2. order: wait until earlier notifications about the same subject have ended (`Outbox.openItems`)
  * 3. compose: text and stable id, stored as pending (`alerts/compose-messages.ts`, `compose.ts`); for a receiver with a
- *    pause between messages, once the next one can be sent. What one step composes keeps its order, too (`Outbox.due`)
+ *    pause between messages, once the next one can be sent. What one step composes keeps its order, too (`Outbox.ready`)
  * 4. pace: how many attempts at a time, and the pause that the receiver asked for
  * 5. send: one attempt (`receivers/`, `outbound.ts`)
  * 6. retry: delivered, tried again later, or dead-lettered (`retry.ts`)
@@ -77,6 +77,8 @@ export class DeliveryWorker {
   private tookOver = false;
   /** No attempt may begin before this moment of the delivery clock. */
   private pausedUntilMs = Number.NEGATIVE_INFINITY;
+  /** When the next attempt can begin, on the delivery clock. Infinite: once another one has ended, or at the next `wake`. */
+  private attemptDueAtMs = Infinity;
   /** When items are read again, on the delivery clock. Infinite: at the next `wake`. */
   private groupDueAtMs: number;
   /** Whether items wait until a notification has ended. */
@@ -141,7 +143,7 @@ export class DeliveryWorker {
       // What was composed before needs only to be read from the store.
       await this.beginDue();
     }
-    if (this.started) await this.armTimer();
+    if (this.started) this.armTimer();
   }
 
   /** Takes over the notifications that an earlier process left pending. */
@@ -183,8 +185,8 @@ export class DeliveryWorker {
   private async canCompose(): Promise<boolean> {
     if (!this.isPaced) return true;
     if (this.freeSlots() <= 0 || this.nowMs() < this.pausedUntilMs) return false;
-    const nextAtMs = await this.deps.outbox.nextAttemptAtMs(this.name, [...this.inFlight.keys()]);
-    return nextAtMs === null || nextAtMs > this.nowMs();
+    const [next] = await this.ready(1);
+    return next === undefined || next.nextAttemptAtMs > this.nowMs();
   }
 
   /** When items are read again, as far as no attempt is to end before that. */
@@ -203,12 +205,21 @@ export class DeliveryWorker {
   }
 
   private async beginDue(): Promise<void> {
+    this.attemptDueAtMs = Infinity;
     const free = this.freeSlots();
-    if (free <= 0 || this.nowMs() < this.pausedUntilMs) return;
-    const due = await this.deps.outbox.due(this.name, this.nowMs(), free, [
-      ...this.inFlight.keys(),
-    ]);
-    if (!this.stopped.signal.aborted && this.deps.mayAct()) due.forEach((each) => this.begin(each));
+    if (free <= 0) return;
+    for (const each of await this.ready(free)) {
+      const dueAtMs = Math.max(each.nextAttemptAtMs, this.pausedUntilMs);
+      if (dueAtMs <= this.nowMs() && !this.stopped.signal.aborted && this.deps.mayAct()) {
+        this.begin(each);
+      } else {
+        this.attemptDueAtMs = Math.min(this.attemptDueAtMs, dueAtMs);
+      }
+    }
+  }
+
+  private ready(most: number): Promise<readonly ReadyNotification[]> {
+    return this.deps.outbox.ready(this.name, most, [...this.inFlight.keys()]);
   }
 
   private freeSlots(): number {
@@ -216,7 +227,7 @@ export class DeliveryWorker {
     return Math.min(mostInFlight - this.attempting, mostUnsettled - this.inFlight.size);
   }
 
-  private begin(due: DueNotification): void {
+  private begin(due: ReadyNotification): void {
     const ended = this.deliver(due).finally(() => {
       this.inFlight.delete(due.seq);
       this.runSoon();
@@ -225,7 +236,7 @@ export class DeliveryWorker {
   }
 
   /** Stages 5 to 7. */
-  private async deliver(due: DueNotification): Promise<void> {
+  private async deliver(due: ReadyNotification): Promise<void> {
     const ended = due.notification
       ? await this.attempt(due, due.notification)
       : unreadableAttempt(this.deps.clock.now().utcMs);
@@ -240,7 +251,7 @@ export class DeliveryWorker {
 
   /** Null: it was aborted. */
   private async attempt(
-    { attempts, giveUpAtMs, takenBy }: DueNotification,
+    { attempts, giveUpAtMs, takenBy }: ReadyNotification,
     notification: Notification,
   ): Promise<EndedAttempt | null> {
     this.attempting += 1;
@@ -264,16 +275,9 @@ export class DeliveryWorker {
     return { atMs, failure: result, decision, takenBy: result.takenBy ?? takenBy };
   }
 
-  private async armTimer(): Promise<void> {
-    let nextAtMs = Math.min(this.composeAtMs(), this.nowMs() + lookEveryMs);
-    // Without a free slot, the end of an attempt wakes the worker.
-    if (this.freeSlots() > 0) {
-      const attemptAtMs = await this.deps.outbox.nextAttemptAtMs(this.name, [
-        ...this.inFlight.keys(),
-      ]);
-      nextAtMs = Math.min(nextAtMs, Math.max(attemptAtMs ?? Infinity, this.pausedUntilMs));
-    }
+  private armTimer(): void {
     if (this.stopped.signal.aborted) return;
+    const nextAtMs = Math.min(this.composeAtMs(), this.attemptDueAtMs, this.nowMs() + lookEveryMs);
     const leastMs = this.deps.mayAct() ? 0 : notHeldMs;
     this.cancelTimer = this.deps.clock.setTimer(Math.max(leastMs, nextAtMs - this.nowMs()), () =>
       this.runSoon(),

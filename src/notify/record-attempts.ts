@@ -4,7 +4,7 @@ import { judgeReceiver, type ReceiverEvent } from "../alerts/judge-receivers.ts"
 import type { Notification } from "../alerts/notification.ts";
 import { type Clock, delay } from "../lib/clock.ts";
 import type { Attempt } from "../store/notifications.ts";
-import type { DueNotification, Outbox, Settlement } from "../store/outbox.ts";
+import type { ReadyNotification, Outbox, Settlement } from "../store/outbox.ts";
 import type { DeliveryFailureReason, DeliveryObserver, Log } from "./receiver.ts";
 import type { Decision } from "./retry.ts";
 
@@ -79,7 +79,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
   return {
     /** Stores it in one transaction with what it means for the incident of the receiver. */
     async store(
-      { seq }: DueNotification,
+      { seq }: ReadyNotification,
       { decision, ...attempt }: EndedAttempt,
     ): Promise<IncidentOutcome | null> {
       if (decision.kind === "retry") {
@@ -104,7 +104,7 @@ export function createRecorder(receiver: string, deps: RecorderDeps) {
 
     /** Counts and logs it. Only for what was stored. */
     report(
-      { seq, notification, attempts }: DueNotification,
+      { seq, notification, attempts }: ReadyNotification,
       ended: EndedAttempt,
       judged: IncidentOutcome | null,
     ): void {

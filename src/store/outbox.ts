@@ -14,14 +14,16 @@ import type { Db } from "./tables.ts";
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /** A stored notification that is neither delivered nor dead-lettered. */
-export interface DueNotification {
+export interface ReadyNotification {
   readonly seq: number;
   /** Null: its row cannot be read, so it is a dead letter. */
   readonly notification: Notification | null;
   readonly attempts: number;
   /** The recipients of its receiver that have it or refused it for good, where there are several. */
   readonly takenBy: readonly string[];
-  /** An attempt that fails from then on is the last. Milliseconds of the delivery clock. */
+  /** Milliseconds of the delivery clock. */
+  readonly nextAttemptAtMs: number;
+  /** An attempt that fails from then on is the last. */
   readonly giveUpAtMs: number;
 }
 
@@ -70,26 +72,15 @@ export function createOutbox(kysely: Db, reader = kysely, reading = createRowRea
     },
 
     /**
-     * Pending notifications whose next attempt is due, longest due first. A notification waits while an earlier one of the
-     * same receiver that shares a subject is pending.
+     * Pending notifications that wait for no other, by when their next attempt is due. A notification waits while an earlier
+     * one of the same receiver that shares a subject is pending.
      */
-    due: (
+    ready: (
       receiver: string,
-      nowMs: number,
       limit: number,
       inFlight: readonly number[],
-    ): Promise<readonly DueNotification[]> =>
-      readDue(kysely, reading, receiver, nowMs, limit, inFlight),
-
-    /** When the next attempt is due of those that wait for no other; null: there is none. */
-    async nextAttemptAtMs(receiver: string, inFlight: readonly number[]): Promise<number | null> {
-      const row = await selectReady(kysely, receiver, inFlight)
-        .select("next_attempt_at_ms")
-        .orderBy("next_attempt_at_ms")
-        .limit(1)
-        .executeTakeFirst();
-      return row?.next_attempt_at_ms ?? null;
-    },
+    ): Promise<readonly ReadyNotification[]> =>
+      readReady(kysely, reading, receiver, limit, inFlight),
 
     /**
      * Adopts the times that an earlier process stored. What was overdue is due now, and is retried longer by as much: time
@@ -140,16 +131,6 @@ function atMost(value: RawBuilder<unknown>, bound: number): RawBuilder<unknown> 
   return sql`(case when ${value} > ${bound} then ${bound} else ${value} end)`;
 }
 
-/** Pending, and waiting for no earlier notification: straight from the index that holds just these. */
-function selectReady(kysely: Db, receiver: string, inFlight: readonly number[]) {
-  const ready = kysely
-    .selectFrom("notifications")
-    .where("receiver", "=", receiver)
-    .where("state", "=", pending)
-    .where("waits_for", "is", null);
-  return inFlight.length === 0 ? ready : ready.where("seq", "not in", inFlight);
-}
-
 async function countFiring(
   reader: Db,
   receiver: string,
@@ -192,17 +173,22 @@ async function boundTimes(kysely: Db, receiver: string, bounds: TimeBounds): Pro
   `.execute(kysely);
 }
 
-async function readDue(
+/** Straight from the index that holds just these. */
+async function readReady(
   kysely: Db,
   reading: RowReading,
   receiver: string,
-  nowMs: number,
   limit: number,
   inFlight: readonly number[],
-): Promise<readonly DueNotification[]> {
-  const rows = await selectReady(kysely, receiver, inFlight)
-    .select(["seq", "body", "attempts", "give_up_at_ms as giveUpAtMs", "taken_by"])
-    .where("next_attempt_at_ms", "<=", nowMs)
+): Promise<readonly ReadyNotification[]> {
+  const rows = await kysely
+    .selectFrom("notifications")
+    .where("receiver", "=", receiver)
+    .where("state", "=", pending)
+    .where("waits_for", "is", null)
+    .$if(inFlight.length > 0, (query) => query.where("seq", "not in", inFlight))
+    .select(["seq", "body", "attempts", "taken_by"])
+    .select(["next_attempt_at_ms as nextAttemptAtMs", "give_up_at_ms as giveUpAtMs"])
     .orderBy("next_attempt_at_ms")
     .orderBy("seq")
     .limit(limit)

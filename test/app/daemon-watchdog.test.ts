@@ -32,7 +32,7 @@ const loops: readonly [
     "deliveries",
     30,
     ({ outbox }, pass) => ({
-      outbox: { ...outbox, due: (...of) => pass(() => outbox.due(...of)) },
+      outbox: { ...outbox, ready: (...of) => pass(() => outbox.ready(...of)) },
     }),
   ],
   [
@@ -43,11 +43,7 @@ const loops: readonly [
       notified: { ...notified, notifiedTo: (...of) => pass(() => notified.notifiedTo(...of)) },
     }),
   ],
-  [
-    "upkeep",
-    60,
-    ({ prune }, pass) => ({ prune: { ...prune, gaps: (...of) => pass(() => prune.gaps(...of)) } }),
-  ],
+  ["upkeep", 60, ({ rollUp }, pass) => ({ rollUp: (...of) => pass(() => rollUp(...of)) })],
 ];
 
 /** A started daemon of which a part of the store hangs while it is held. */

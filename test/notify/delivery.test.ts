@@ -91,10 +91,10 @@ describe("delivery", () => {
       { stuck, well },
       {
         outbox: (outbox) => ({
-          async due(...query) {
-            const due = await outbox.due(...query);
-            mostRead = Math.max(mostRead, due.length);
-            return due;
+          async ready(...query) {
+            const ready = await outbox.ready(...query);
+            mostRead = Math.max(mostRead, ready.length);
+            return ready;
           },
         }),
       },
@@ -197,9 +197,9 @@ describe("a receiver of a process that is not active any more", () => {
     const { notifier, clock, insert } = openDelivery(await startReceiverServer(), {
       mayAct: () => false,
       outbox: (outbox) => ({
-        due(...of) {
+        ready(...of) {
           reads += 1;
-          return outbox.due(...of);
+          return outbox.ready(...of);
         },
       }),
     });

@@ -21,8 +21,7 @@ it.each<readonly [what: string, call: (kysely: Db) => Promise<unknown>, refused:
     async (kysely) => {
       const outbox = createOutbox(kysely);
       await outbox.openItems("oncall", 10);
-      await outbox.due("oncall", startMs, 4, [1]);
-      await outbox.nextAttemptAtMs("oncall", []);
+      await outbox.ready("oncall", 4, [1]);
       await outbox.groupTimes("oncall", startMs);
       const failure = { reason: "timeout", detail: "no answer" };
       await outbox.retryLater(1, startMs, { atMs: startMs, failure });

@@ -33,26 +33,26 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
   "records deliveries before it sends them": {
     from: 53,
     ...ofPart("outbox", (outbox) => ({
-      async due(receiver, nowMs, limit, inFlight) {
-        const due = await outbox.due(receiver, nowMs, limit, inFlight);
-        for (const { seq } of due) {
-          const settlement = { state: "delivered", settledAtMs: nowMs } as const;
-          await outbox.settle(seq, settlement, { atMs: nowMs, failure: null }, () => noIncidents);
+      async ready(...of) {
+        const ready = await outbox.ready(...of);
+        for (const { seq, nextAttemptAtMs: atMs } of ready) {
+          const settlement = { state: "delivered", settledAtMs: atMs } as const;
+          await outbox.settle(seq, settlement, { atMs, failure: null }, () => noIncidents);
         }
-        return due;
+        return ready;
       },
     })),
   },
   "keeps no order": {
     from: 50,
     ...ofPart("outbox", (outbox, databases) => ({
-      async due(receiver, nowMs, limit, inFlight) {
+      async ready(...of) {
         for (const database of databases) {
           if (database.isOpen && !database.isTransaction) {
             database.exec("update notifications set waits_for = null");
           }
         }
-        return outbox.due(receiver, nowMs, limit, inFlight);
+        return outbox.ready(...of);
       },
     })),
   },

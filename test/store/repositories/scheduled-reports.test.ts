@@ -28,8 +28,8 @@ describe.each(engines)("scheduled reports on $name", (engine) => {
     expect(await reports.enqueue("weekly", dueMs, both)).toBe(2);
     expect(await reports.enqueue("weekly", dueMs, [queued("msg_3")])).toBe(0);
     expect(await reports.doneUntilMs("weekly")).toBe(dueMs);
-    const [due] = await opened.outbox.due("oncall", startMs, 9, []);
-    expect(due?.notification).toEqual(queued("msg_1").notification);
+    const [ready] = await opened.outbox.ready("oncall", 9, []);
+    expect(ready?.notification).toEqual(queued("msg_1").notification);
   });
 
   it("are not sent twice after the clock was set back, and not held back by it", async () => {
