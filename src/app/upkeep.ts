@@ -107,10 +107,11 @@ export function createUpkeep({ clock, log, runs }: UpkeepDeps) {
   };
 }
 
-const dayMs = 24 * 60 * 60 * 1_000;
+const hourMs = 60 * 60 * 1_000;
+const dayMs = 24 * hourMs;
 
 /**
- * Deletes what was kept for long enough.
+ * Deletes what was kept for long enough, all of it about once an hour.
  *
  * @param keep for how long the history is kept; null: for ever
  * @param receivers the configured ones
@@ -126,8 +127,22 @@ export function retentionChores(
     what: string,
     forMs: number | null,
     step: (beforeMs: number) => Promise<boolean>,
-  ): readonly Chore[] =>
-    forMs === null ? [] : [{ what: `deleting old ${what}`, step: () => step(nowMs() - forMs) }];
+  ): readonly Chore[] => {
+    if (forMs === null) return [];
+    let restsUntilMs = -Infinity;
+    return [
+      {
+        what: `deleting old ${what}`,
+        async step() {
+          const { utcMs, monotonicMs } = clock.now();
+          if (monotonicMs < restsUntilMs) return false;
+          const hasMore = await step(utcMs - forMs);
+          if (!hasMore) restsUntilMs = monotonicMs + hourMs;
+          return hasMore;
+        },
+      },
+    ];
+  };
 
   return [
     ...chore("notifications", 30 * dayMs, (deliveredBeforeMs) =>

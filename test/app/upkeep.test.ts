@@ -57,6 +57,32 @@ it("upkeep goes on by itself, says once what fails, and again after it was well,
   expect([chore.steps, clock.armed]).toEqual([8, 0]);
 });
 
+it("what is old is deleted step by step until nothing is left of it, and looked for again an hour later", async () => {
+  const clock = createFakeClock();
+  let left = 250;
+  const silences = () => Promise.resolve((left -= 1) > 0);
+  const nothing = () => Promise.resolve(false);
+  const prune = {
+    owedItems: nothing,
+    changes: nothing,
+    gaps: nothing,
+    incidents: nothing,
+    rollups: nothing,
+    notifications: nothing,
+    silences,
+  };
+  const keep = { changes: null, rollups: { "15m": null, "1h": null, "1d": null }, zones: [] };
+  const upkeep = createUpkeep({ clock, log: captureLog().log });
+  upkeep.add(retentionChores({ prune }, keep, clock, []));
+  const found: number[] = [];
+  for (const minutes of [0, 1, 1, 58, 1]) {
+    clock.advance(minutes * 60_000);
+    await upkeep.runOnce();
+    found.push(left);
+  }
+  expect(found).toEqual([50, 0, 0, 0, -1]);
+});
+
 it("everything is kept for as long as the configuration says, or as it is by default", async () => {
   const { history } = testConfig({
     regions: { us: { base_url: "https://us.example" } },
