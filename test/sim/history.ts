@@ -156,13 +156,11 @@ export interface StoredIncident extends Moment {
   readonly inhibitedBy: string | null;
 }
 
-/** A run of a probe that was written to the store. */
+/** A run of a probe whose result was written to the store. */
 export interface StoredRun extends Moment {
   readonly probe: string;
   readonly target: string;
   readonly life: number;
-  /** False: nothing was sent, as the key had been refused, and it counts as no run. */
-  readonly isCounted: boolean;
 }
 
 /** In UTC. */

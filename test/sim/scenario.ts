@@ -48,7 +48,6 @@ export interface Scenario {
   /** The rules of a process that starts later; null: the same. */
   readonly later: { readonly fromMs: number; readonly rules: readonly ScenarioRule[] } | null;
   readonly receivers: readonly ScenarioReceiver[];
-  /** It gets states rather than messages. */
   /** Its events state which incidents fire. */
   readonly pagerduty: ExtraReceiver | null;
   readonly stages: Stages;

@@ -9,9 +9,6 @@ import type { MaintenanceWindow, Scenario } from "./scenario.ts";
 /** Of PagerDuty. */
 export const routingKey = "0123456789abcdef".repeat(2);
 
-/** What alerts link to. */
-export const generatorUrl = "https://dashboard.test/servers";
-
 export const signingSecret = `whsec_${Buffer.from("a secret of twenty-four bytes or more").toString("base64")}`;
 
 /** A scenario as a process is configured with it, perhaps with other values. */

@@ -110,9 +110,9 @@ export async function simulate(
       commits.add(time.now().moment);
       writes.onCommit(database, life);
     },
-    onPollTaken(id, count, life) {
+    onPollTaken(id, shownUtcMs, life) {
       commits.add(time.now().moment);
-      writes.onPollTaken(id, count, life);
+      writes.onPollTaken(id, shownUtcMs, life);
     },
     onEnding: () => writes.onEnding(),
   });

@@ -2,6 +2,7 @@ import { leastUniverses, probeId, type ScenarioProbe } from "../draw/probes.ts";
 import type { ProbeRule } from "../draw/rules.ts";
 import type { ServiceRequest, StoredRun } from "../history.ts";
 import { follow } from "./check-incidents.ts";
+import { backOffMs } from "./check-requests.ts";
 import { hasFault, probeText, requestsFor, stalledMs, violation } from "./evidence.ts";
 import type { Evidence, Violation } from "./evidence.ts";
 import { advance, initialState, type Finding } from "./incident-model.ts";
@@ -10,10 +11,8 @@ import { isObject, isRefusal, readJson } from "./read-answer.ts";
 
 /** A stored run, and what it says of the probe. */
 interface Run extends Observation {
-  /** False: nothing was sent, as the key had been refused. */
-  readonly isCounted: boolean;
   readonly result: Result;
-  /** Before it a refusal was not stored: which runs count until the next request is unknown. */
+  /** Before it a run may have sent nothing, as the key was refused: that shows nowhere. */
   readonly isAfterUnknown: boolean;
 }
 
@@ -38,8 +37,7 @@ export function checkProbes(evidence: Evidence, rule: ProbeRule): readonly Viola
       };
       return follow(evidence, followed, initialState, (states, step, run) => {
         if (run.isAfterUnknown) return null;
-        const { isCounted } = run;
-        const common = { ...step, observation: run, isCounted, goneAfter: 1, silenced: [false] };
+        const common = { ...step, observation: run, goneAfter: 1, silenced: [false] };
         return findings[run.result].flatMap((finding) =>
           states.flatMap((state) => advance(state, { ...common, finding })),
         );
@@ -64,9 +62,10 @@ const findings: Readonly<Record<Result, readonly Finding[]>> = {
 function runsOf(evidence: Evidence, probe: ScenarioProbe, target: string): readonly Run[] {
   const runs: Run[] = [];
   let before: StoredRun | null = null;
+  let refused = 0;
   for (const stored of evidence.storedRuns) {
     if (stored.probe !== probe.name || stored.target !== target) continue;
-    const { life, moment, atMs, isCounted } = stored;
+    const { life, moment, atMs } = stored;
     const since = before?.moment ?? -1;
     const ended = requestsFor(evidence, target, life, probe.path).filter(
       ({ exchange: { end } }) => end !== null && end.moment > since && end.moment <= moment,
@@ -74,11 +73,14 @@ function runsOf(evidence: Evidence, probe: ScenarioProbe, target: string): reado
     const own = ended.at(-1);
     const last = before?.life === life ? runs.at(-1) : undefined;
     const isBroken = hasFault(evidence, life, Math.max(0, since), atMs);
-    const isAfterUnknown = isBroken && ended.some((each) => each !== own && isRefusal(each));
+    const isAfterUnknown =
+      (isBroken && ended.some((each) => each !== own && isRefusal(each))) ||
+      backOffMs(refused, probe.everyMs) > probe.everyMs / 2;
+    refused = own && isRefusal(own) ? refused + 1 : 0;
     const result = own ? resultOf(probe, own) : "failed_with_target";
     const run = observationOf(evidence, stored, own, isBroken ? undefined : last);
     const mostMs = last ? atMs - last.fromMs : 0;
-    runs.push({ ...run, mostMs, isCounted, result, isAfterUnknown });
+    runs.push({ ...run, mostMs, result, isAfterUnknown });
     before = stored;
   }
   return runs;

@@ -185,7 +185,7 @@ function textOf({ target, path }: Series): string {
 const longestBackOffMs = 5 * 60_000;
 
 /** A refused key is tried at the next poll, and after each further refusal at twice the distance. */
-function backOffMs(refused: number, intervalMs: number): number {
+export function backOffMs(refused: number, intervalMs: number): number {
   if (refused < 2) return 0;
   return Math.max(0, Math.min(longestBackOffMs, intervalMs * 2 ** (refused - 1)) - intervalMs);
 }

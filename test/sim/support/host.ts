@@ -31,8 +31,8 @@ export interface HostOptions {
   readonly configure: () => { readonly configured: Configured; readonly config: Config };
   readonly onStart: () => void;
   readonly onCommit: (database: DatabaseSync, life: number) => void;
-  /** A process goes on with a poll of a target, the N-th. */
-  readonly onPollTaken: (targetId: number, count: number, life: number) => void;
+  /** A process goes on with a poll of a target, and shows this time of it. */
+  readonly onPollTaken: (targetId: number, shownUtcMs: number, life: number) => void;
   /** A process ends, and its files are still where it left them. */
   readonly onEnding: () => void;
 }
@@ -221,7 +221,7 @@ export function createHost(options: HostOptions) {
     async commitPoll(targetId, verdict) {
       await store.commitPoll(targetId, verdict);
       if (!process.isAlive) return;
-      options.onPollTaken(targetId, verdict.progress.attempted.polls, process.life.number);
+      options.onPollTaken(targetId, verdict.at.utcMs, process.life.number);
     },
   });
 

@@ -26,7 +26,7 @@ export function recordMessages(
         `${id} (${region}/${key} ${box ?? ""} ${server ?? ""})`,
     );
     const text = `${attempt.webhookId.slice(0, 10)}: ${data.rule} ${what} ${about.join(", ")}`;
-    return { received: attempt, text, isNews: true };
+    return { received: attempt, text };
   };
 }
 
@@ -53,6 +53,6 @@ export function recordPages(time: WorldTime, pages: Page[]): RecordRequest {
     pages.push(page);
     const { rule, region, key, count, incidents } = event.payload.custom_details;
     const about = `${rule} of ${region}/${key}: ${count} (${incidents.join(", ")})`;
-    return { received: page, text: `${event.event_action} ${about}`, isNews: true };
+    return { received: page, text: `${event.event_action} ${about}` };
   };
 }

@@ -21,7 +21,6 @@ export interface Receipt {
   /** The result of the answer is noted here. */
   readonly received: Pick<Attempt, "answered" | "refused">;
   readonly text: string;
-  readonly isNews: boolean;
 }
 
 /** Throws when the request is not what it should be. */
@@ -90,12 +89,11 @@ export function createScriptedReceiver(
       const taken =
         fault === null || ["is_slow", "forgets_to_answer", "breaks_after_taking"].includes(fault);
       try {
-        const { received, text, isNews } = record(request, taken);
+        const { received, text } = record(request, taken);
         const did = taken ? (fault ?? "accepts") : `${fault}, and does not accept`;
-        if (isNews) world.log(`${name} ${did} ${text}`);
-        else world.note(`${name} ${did} ${text}`);
+        world.log(`${name} ${did} ${text}`);
         const reaction = react(fault, received);
-        if (taken && isNews) world.killSwitch.happened("taken");
+        if (taken) world.killSwitch.happened("taken");
         return reaction;
       } catch (error) {
         refused.push(`${name} refused a message: ${String(error)}`);

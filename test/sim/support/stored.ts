@@ -7,16 +7,20 @@ import type { StoredIncident, StoredPoll, StoredRun } from "../history.ts";
 import type { Scenario, ScenarioTarget } from "../scenario.ts";
 import type { WorldTime } from "./world-time.ts";
 
-/** How the store counts the polls of targets, with the time of the last, and the runs of probes with their time. */
-const countPolls = `select id, region || '/' || key as target, attempted_polls as count, last_poll_at_ms as ms from targets`;
-const countRuns = `select id, probe, region || '/' || key as target, attempted_runs as count, attempted_ms as ms from probes`;
+/** As the API shows it of targets and probes. Where a key was refused without an answer, nothing was sent. */
+const targetsShown = `select id, region || '/' || key as target, last_poll_at_ms as ms, failures_in_a_row as failures,
+    coalesce(last_failure = 'auth' and last_status is null, false) as was_silent from targets`;
+const probesShown = `select probe, region || '/' || key as target,
+    (select count(*) from probe_results where probe_id = id) as results from probes`;
 
 /** How many rows a connection has written until now. */
 const countWrites = "select total_changes() as count";
 
-const openIncidents = `select incidents.*, coalesce(incidents.region, targets.region) as region,
+/** As the API shows them. */
+const openIncidents = `select incidents.id, rule, coalesce(incidents.region, targets.region) as region,
     targets.region || '/' || targets.key as target, trim(sandbox_id || ' ' || coalesce(server_id, '')) as server,
-    (select json_group_array(receiver) from incident_receivers where incident_id = incidents.id) as receivers
+    started_at_ms, fired_at_ms, phase, clear_since_ms is not null as is_clearing, flapping, inhibited_by,
+    (select json_group_array(receiver) from incident_receivers where incident_id = incidents.id and notified = 1) as receivers
   from incidents left join targets on targets.id = target_id
   where subject in ('server', 'sandbox', 'target', 'region') and phase in ('pending', 'firing')`;
 
@@ -32,44 +36,64 @@ interface Connection {
 /** Notes which polls and runs were taken over, and at each commit which of them it wrote. */
 export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
   const polls: StoredPoll[] = [];
-  /** Those of polls that are in memory only, as they changed nothing. */
-  const waiting = new Set<StoredPoll>();
+  /** Those that are in memory only, as they changed nothing, with the time that the API shows of them. */
+  const waiting = new Map<StoredPoll, number>();
   /** Those that a process took over, and that were lost at its end. */
   const unsaved: StoredPoll[] = [];
   const names = new Map<number, string>();
   const backOffs: StoredPoll[] = [];
-  const incidents = new Map<string, StoredIncident[]>();
+  const incidents = new Map<string, readonly StoredIncident[]>();
+  /** The open ones, as they were read. */
+  const texts = new Map<string, string>();
   const runs: StoredRun[] = [];
   const faults: string[] = [];
   const connections = new WeakMap<DatabaseSync, Connection>();
-  const before = new Map<string, { readonly count: number; readonly ms: number }>();
+  /** What the store had of each target, and how many results of each probe, at the last commit that was noted. */
+  const shown = new Map<string, { readonly ms: number; readonly failures: number }>();
+  const results = new Map<string, number>();
 
-  /** The rows of a query whose counts are others than at the last commit. */
-  const changedRows = (query: StatementSync, table: "targets" | "probes") =>
-    query.all().flatMap((row) => {
+  const notePolls = (query: StatementSync, life: number): void => {
+    for (const row of query.all()) {
+      const target = String(row["target"]);
+      const [ms, failures] = [Number(row["ms"]), Number(row["failures"])];
+      names.set(Number(row["id"]), target);
+      const last = shown.get(target) ?? { ms: 0, failures: 0 };
+      if (ms === last.ms) continue;
+      shown.set(target, { ms, failures });
+      const poll = { target, life, ...time.now() };
+      const isBackOff = failures > 0 && (failures === last.failures || row["was_silent"] === 1);
+      if (isBackOff) backOffs.push(poll);
+      else noteSaved(poll, ms);
+      if (failures > last.failures + 1)
+        faults.push(`${target}: one commit added more than one poll`);
+    }
+  };
+
+  const noteRuns = (query: StatementSync, life: number): void => {
+    for (const row of query.all()) {
       const [probe, target] = [String(row["probe"]), String(row["target"])];
-      const [count, ms] = [Number(row["count"]), Number(row["ms"] ?? 0)];
-      const last = before.get(`${probe} ${target}`) ?? { count: 0, ms: 0 };
-      before.set(`${probe} ${target}`, { count, ms });
-      if (table === "targets") names.set(Number(row["id"]), target);
-      const added = count - last.count;
-      return added === 0 && ms === last.ms ? [] : [{ probe, target, added }];
-    });
+      const count = Number(row["results"]);
+      const before = results.get(`${probe} ${target}`) ?? 0;
+      if (count !== before) runs.push({ probe, target, life, ...time.now() });
+      results.set(`${probe} ${target}`, count);
+    }
+  };
 
   const noteIncidents = (query: StatementSync): void => {
     const now = time.now();
-    const open = query.all().map(incidentOf);
-    const ids = new Set(open.map(({ id }) => id));
-    const over = Array.from(incidents.values(), (versions) => versions.at(-1))
-      .filter((last) => last !== undefined)
-      .filter(({ id, phase }) => phase !== "over" && !ids.has(id))
-      .map((last) => ({ ...last, phase: "over" }) as const);
-    for (const incident of [...open, ...over]) {
-      const versions = incidents.get(incident.id) ?? [];
+    const open = new Set<string>();
+    for (const row of query.all()) {
+      const [id, text] = [String(row["id"]), JSON.stringify(row)];
+      open.add(id);
+      if (texts.get(id) === text) continue;
+      texts.set(id, text);
+      incidents.set(id, [...(incidents.get(id) ?? []), { ...incidentOf(row), ...now }]);
+    }
+    for (const id of texts.keys().filter((each) => !open.has(each))) {
+      texts.delete(id);
+      const versions = incidents.get(id) ?? [];
       const last = versions.at(-1);
-      const version = { ...incident, ...now };
-      const isSame = last && JSON.stringify({ ...last, ...now }) === JSON.stringify(version);
-      if (!isSame) incidents.set(incident.id, [...versions, version]);
+      if (last) incidents.set(id, [...versions, { ...last, ...now, phase: "over" }]);
     }
   };
 
@@ -79,28 +103,28 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
       return null;
     const connection = {
       writes: database.prepare(countWrites),
-      polls: database.prepare(countPolls),
+      polls: database.prepare(targetsShown),
       incidents: database.prepare(openIncidents),
-      runs: database.prepare(countRuns),
+      runs: database.prepare(probesShown),
       noted: -1,
     };
     connections.set(database, connection);
     return connection;
   };
 
-  const noteSaved = (target: string, added: number, poll: StoredPoll): void => {
-    const own = [...waiting].filter((each) => each.target === target);
-    for (const saved of own.slice(0, added)) waiting.delete(saved);
-    const more = added - own.length;
-    if (more === 1) polls.push(poll);
-    else if (more > 1) faults.push(`${target}: one commit added ${more} polls`);
+  /** With a poll, those of the same target before it are written. */
+  const noteSaved = (poll: StoredPoll, shownMs: number): void => {
+    const own = [...waiting].filter(([{ target }]) => target === poll.target);
+    const at = own.findIndex(([, ms]) => ms === shownMs);
+    for (const [saved] of at < 0 ? own : own.slice(0, at + 1)) waiting.delete(saved);
+    if (at < 0) polls.push(poll);
   };
 
   return {
     /** Those that are stored, and those that would be lost if the process were killed now. */
     takenOver: () => ({
       storedPolls: polls.filter((poll) => !waiting.has(poll)),
-      unsavedPolls: [...unsaved, ...waiting],
+      unsavedPolls: [...unsaved, ...waiting.keys()],
     }),
     backOffs,
     incidents,
@@ -113,36 +137,29 @@ export function createStoredWrites(time: WorldTime, hasProbes: boolean) {
           moment > (polls.findLast((poll) => poll.target === target)?.moment ?? -1),
       ),
     /** The daemon goes on with a poll. If no commit wrote it, its clocks wait in memory. */
-    onPollTaken(id: number, count: number, life: number): void {
+    onPollTaken(id: number, shownMs: number, life: number): void {
       const target = names.get(id);
-      if (target === undefined || count <= (before.get(`undefined ${target}`)?.count ?? 0)) return;
+      if (target === undefined || shown.get(target)?.ms === shownMs) return;
       const poll = { target, life, ...time.now() };
       polls.push(poll);
-      waiting.add(poll);
+      waiting.set(poll, shownMs);
     },
     /** What waits in memory is lost. */
     onEnding(): void {
-      for (const poll of waiting) polls.splice(polls.indexOf(poll), 1);
-      unsaved.push(...waiting);
+      for (const poll of waiting.keys()) polls.splice(polls.indexOf(poll), 1);
+      unsaved.push(...waiting.keys());
       waiting.clear();
     },
     onCommit(database: DatabaseSync, life: number): void {
-      const now = time.now();
       const connection = connections.get(database) ?? connect(database);
       if (!connection) return;
       // Most commits of the store's upkeep write nothing.
       const writes = Number(connection.writes.get()?.["count"]);
       if (writes === connection.noted) return;
       connection.noted = writes;
-      for (const { target, added } of changedRows(connection.polls, "targets")) {
-        if (added === 0) backOffs.push({ target, life, ...now });
-        else noteSaved(target, added, { target, life, ...now });
-      }
+      notePolls(connection.polls, life);
       noteIncidents(connection.incidents);
-      if (!hasProbes) return;
-      for (const { probe, target, added } of changedRows(connection.runs, "probes")) {
-        runs.push({ probe, target, life, isCounted: added > 0, ...now });
-      }
+      if (hasProbes) noteRuns(connection.runs, life);
     },
   };
 }
@@ -160,9 +177,9 @@ function incidentOf(
     server: text("server"),
     startedUtcMs: Number(row["started_at_ms"]),
     phase: text("phase") === "pending" ? "pending" : "firing",
-    isClearing: row["clear_since_ms"] !== null,
+    isClearing: row["is_clearing"] === 1,
     isFlapping: row["flapping"] === 1,
-    isNotified: row["notified_at_clock_ms"] !== null,
+    isNotified: row["fired_at_ms"] !== null,
     receivers,
     inhibitedBy: text("inhibited_by"),
   };
