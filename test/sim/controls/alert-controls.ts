@@ -57,7 +57,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "writes the outbox apart from the poll": {
-    from: 108,
+    from: 133,
     ...ofStore((store) => ({
       async commitPoll(targetId, verdict) {
         const { outbox, ...incidents } = verdict.incidents;
@@ -108,7 +108,7 @@ export const alertControls: Readonly<Record<string, NegativeControl>> = {
     },
   },
   "goes on sending to a receiver that was removed": {
-    from: 83,
+    from: 84,
     caughtAs: /though it was not configured/,
     configured(configured) {
       const receivers = new Set(configured.receivers.map(({ name }) => name));

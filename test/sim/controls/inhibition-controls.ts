@@ -20,7 +20,7 @@ export const inhibitionControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "inhibits for ever": {
-    from: 51,
+    from: 50,
     caughtAs:
       /nobody was notified, though it held|was sent incident\.firing of .* 0 times instead of 1/,
     ...ofStore((store) => {

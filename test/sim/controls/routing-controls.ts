@@ -77,7 +77,7 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     ...ofReceivers((receiver) => ({ ...receiver, hours: null })),
   },
   "takes the hours of receivers to be in another zone": {
-    from: 110,
+    from: 49,
     caughtAs: /was (not )?notified to night/,
     ...ofReceivers(({ hours, ...receiver }) => ({
       ...receiver,
@@ -85,7 +85,7 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     })),
   },
   "does not notify receivers of what fires when their hours begin": {
-    from: 110,
+    from: 49,
     caughtAs: /was not notified to night, and nothing inhibits it/,
     ...ofIncidents((outcome) => {
       const fired = new Set(
@@ -100,7 +100,7 @@ export const routingControls: Readonly<Record<string, NegativeControl>> = {
     }),
   },
   "does not notify of the end outside the hours of a receiver": {
-    from: 107,
+    from: 73,
     caughtAs: /^night was sent incident\.resolved of .* 0 times instead of 1/,
     ...ofIncidents(({ outbox }) => ({
       outbox: outbox.filter(

@@ -43,7 +43,7 @@ export const sandboxControls: Readonly<Record<string, NegativeControl>> = {
     ),
   },
   "does not inhibit the incident of a sandbox by that of its server": {
-    from: 53,
+    from: 54,
     caughtAs: /of \S+ box-\d was notified to .*, though another incident explains it/,
     ...ofIncidents(({ written, steps }) => {
       const inhibited = new Set(

@@ -90,7 +90,7 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
     configured: (configured) => ({ ...configured, rateLimit: { requests: 100, perMs: 1_000 } }),
   },
   "ignores Retry-After": {
-    from: 50,
+    from: 51,
     caughtAs: /after a Retry-After of \d+ ms/,
     answer: (answer) => ({ ...answer, headers: {} }),
   },
@@ -127,7 +127,7 @@ export const serviceControls: Readonly<Record<string, NegativeControl>> = {
       path !== listingPath && isRefusal(answer) ? { ...answer, status: 404 } : answer,
   },
   "ignores Retry-After in answers to probes": {
-    from: 50,
+    from: 51,
     caughtAs: /after a Retry-After of \d+ ms/,
     answer: (answer, path) => (path === listingPath ? answer : { ...answer, headers: {} }),
   },

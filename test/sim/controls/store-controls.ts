@@ -104,7 +104,7 @@ export const storeControls: Readonly<Record<string, NegativeControl>> = {
     ...ofVerdicts((verdict) => ({ ...verdict, gap: { ...verdict.gap, closedAtMs: null } })),
   },
   "forgets at a restart what is missing": {
-    from: 50,
+    from: 103,
     caughtAs: /changes (lack|invent)/,
     ...ofPart("targets", (targets) => ({
       async *snapshotsOf(some) {
