@@ -24,10 +24,7 @@ export const negativeControls = Object.entries({
 const longestAccount = 120;
 
 /** What went wrong in a run, for a person, and what led to it. */
-export function accountOf(
-  { scenario, story, hash }: Run,
-  violations: readonly Violation[],
-): string {
+function accountOf({ scenario, story, hash }: Run, violations: readonly Violation[]): string {
   const about = [...new Set(violations.flatMap((each) => each.about))];
   const lines = story.filter(
     ({ text }) => isAboutTheWorld(text) || about.some((name) => text.includes(name)),

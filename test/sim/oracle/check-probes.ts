@@ -8,6 +8,7 @@ import type { Evidence, Violation } from "./evidence.ts";
 import { advance, initialState, type Finding } from "./incident-model.ts";
 import type { Observation } from "./observations.ts";
 import { isObject, isRefusal, readJson } from "./read-answer.ts";
+import { gatherMs } from "./target-polls.ts";
 
 /** A stored run, and what it says of the probe. */
 interface Run extends Observation {
@@ -85,9 +86,6 @@ function runsOf(evidence: Evidence, probe: ScenarioProbe, target: string): reado
   }
   return runs;
 }
-
-/** Until what a run decided is written. */
-const gatherMs = 200;
 
 function observationOf(
   evidence: Evidence,

@@ -26,8 +26,8 @@ export interface JudgedPoll extends Observation {
   readonly sinceUtcMs: number;
 }
 
-/** Until what a poll decided is written. */
-const gatherMs = 200;
+/** Until what a poll or a run decided is written. */
+export const gatherMs = 200;
 
 export function judgedPollsOf(
   evidence: Evidence,
