@@ -1,14 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { share } from "../support/share.ts";
 import { watchHours } from "../support/watched-hours.ts";
 import { openChromium } from "./support/chromium.ts";
+
+const hours = share(() => watchHours());
 
 async function openOccupancy(
   path: string,
   browser: Parameters<typeof openChromium>[0] = {},
-  world: Parameters<typeof watchHours>[0] = {},
+  world = hours(),
 ) {
-  const watched = await watchHours(world);
-  const address = await watched.address();
+  const address = await world.address();
   const opened = await openChromium(browser);
   const { page } = opened;
   await page.goto(`${address}/${path}`);
@@ -20,7 +22,7 @@ async function openOccupancy(
       return Math.round((to - start[0]) / 60);
     })()`);
   const query = (): URLSearchParams => new URL(page.url()).searchParams;
-  return { world: watched, address, chart, minutes, query, ...opened };
+  return { world, address, chart, minutes, query, ...opened };
 }
 
 describe("occupancy in a browser", () => {
@@ -146,7 +148,11 @@ describe("occupancy in a browser", () => {
   });
 
   it("shows on the overview what its address chooses, and redraws after a poll", async () => {
-    const { world, page, chart, problems } = await openOccupancy("?from=2h");
+    const { world, page, chart, problems } = await openOccupancy(
+      "?from=2h",
+      {},
+      await watchHours(),
+    );
     await chart.locator("canvas").waitFor();
     const series = () => page.locator("#occupancy-data").getAttribute("data-series");
     const before = await series();

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { listSilences } from "../../src/api/operations/silences.ts";
-import type { WatchedTarget } from "../../src/polling/watched-target.ts";
+import { share } from "../support/share.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { serveFleet, watchServers, type PlainServer } from "../web/support/serve-fleet.ts";
 import { openChromium } from "./support/chromium.ts";
 
 const words = ["idle", "occupied", "idle", "idle"] as const;
 /** 100,000 servers, of which three are in error. */
-function manyServers(): WatchedTarget {
+const manyServers = share(() => {
   const servers = Array.from({ length: 100_000 }, (_, at): PlainServer => ({
     id: `id-${String(at).padStart(6, "0")}`,
     name: `name-${at % 40}`,
@@ -16,7 +16,7 @@ function manyServers(): WatchedTarget {
     tags: at % 1_000 === 0 ? ["prod"] : [],
   }));
   return watchServers(servers);
-}
+});
 
 async function openServers(targets = [manyServers()], path = "/servers") {
   const { address } = await serveFleet(targets);

@@ -1,6 +1,6 @@
 import axe from "axe-core";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import type { WatchedWorld } from "../../support/watched-world.ts";
 
 export interface OpenedPage {
@@ -10,18 +10,26 @@ export interface OpenedPage {
   readonly problems: string[];
 }
 
-/** A page in Debian's Chromium. Every `.test` name is this machine. */
+/** That of all tests of a file: to start one takes longer than most of them. */
+let launched: Promise<Browser> | null = null;
+
+afterAll(async () => {
+  await (await launched)?.close();
+  launched = null;
+});
+
+/** A page in Debian's Chromium, which shares nothing with others. Every `.test` name is this machine. */
 export async function openChromium(options: BrowserContextOptions = {}): Promise<OpenedPage> {
-  const browser = await chromium.launch({
+  const browser = await (launched ??= chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.test 127.0.0.1"],
-  });
-  onTestFinished(() => browser.close());
+  }));
   const context = await browser.newContext({
     locale: "en-GB",
     timezoneId: "Europe/Berlin",
     ...options,
   });
+  onTestFinished(() => context.close());
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(String(error)));
