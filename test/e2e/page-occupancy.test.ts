@@ -69,10 +69,10 @@ describe("occupancy in a browser", () => {
     const { page, chart, problems } = await openOccupancy("occupancy?from=2h");
     await chart.locator("canvas").waitFor();
     // At 50 minutes of 120 there is nothing else, at 20 nothing of it.
-    const colours = (share: number): Promise<number> =>
+    const colours = (at: number): Promise<number> =>
       page.evaluate<number>(`(() => {
         const over = document.querySelector(".u-over");
-        const x = over.offsetLeft + over.clientWidth * ${share};
+        const x = over.offsetLeft + over.clientWidth * ${at};
         const y = over.offsetTop + over.clientHeight * 0.35;
         const context = document.querySelector("canvas").getContext("2d");
         const { data } = context.getImageData(x * devicePixelRatio, y * devicePixelRatio, 12, 12);

@@ -7,6 +7,7 @@ import { createServiceClient, type EndedRequest } from "../../src/service/client
 import type { ListingCall, ServiceClient, ServiceClientOptions } from "../../src/service/client.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
+import { cleanUp } from "../support/share.ts";
 import { listenOnLoopback } from "../support/listen.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -32,7 +33,7 @@ export async function startPeer(handler: Handler): Promise<Peer> {
   server.keepAliveTimeout = 0;
   server.on("connection", (socket) => sockets.push(socket));
   const baseUrl = await listen(server);
-  onTestFinished(() => server.closeAllConnections());
+  cleanUp(() => server.closeAllConnections());
   return { baseUrl, server, sockets, paths };
 }
 

@@ -10,6 +10,7 @@ import { addSilence, listSilences } from "../../src/api/operations/silences.ts";
 import { showIncident } from "../../src/api/operations/show-incident.ts";
 import type { AccessSettings } from "../../src/lib/access.ts";
 import { Secret } from "../../src/lib/secret.ts";
+import { share } from "../support/share.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
@@ -41,6 +42,8 @@ async function watchError() {
   return { world, api, id: incidents[0]?.id ?? "", serverId: world.serverIds[0] ?? "", read };
 }
 
+const unchanged = share(watchError);
+
 /** What the page's script would post. */
 function postOf(text: string) {
   const [, path = "", fields = ""] = /data-post="([^"]*)" data-fields="([^"]*)"/.exec(text) ?? [];
@@ -50,7 +53,7 @@ function postOf(text: string) {
 
 describe("the page of an incident", () => {
   it("shows what it is, what happened and the runbook, with names and links as text", async () => {
-    const { id, serverId, read } = await watchError();
+    const { id, serverId, read } = unchanged();
     const { status, headers, text } = await read(`/incidents/${id}`);
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(headers.get("content-security-policy")).toBe(
@@ -178,8 +181,7 @@ describe("the page of an incident", () => {
     ["silence?rule=--all", 400, "Incidents are selected by"],
     ["acknowledge?all=true", 400, "Incidents are selected by"],
   ])("at /incidents/%s says with %i that there is none", async (path, status, detail) => {
-    const { read } = await watchError();
-    const page = await read(`/incidents/${path}`);
+    const page = await unchanged().read(`/incidents/${path}`);
     expect([page.status, page.text]).toEqual([status, expect.stringContaining(detail)]);
   });
 });
@@ -200,7 +202,7 @@ describe("a page that confirms", () => {
   });
 
   it("says what a silence of an incident matches", async () => {
-    const { api, id, serverId, read } = await watchError();
+    const { api, id, serverId, read } = unchanged();
     const { text } = await read(`/incidents/${id}/silence`);
     const match = `rule=server-error region=us key=research server_id=${serverId}`;
     expect(text).toContain(`<code>${match}</code>`);
@@ -288,12 +290,13 @@ it("what flaps and is well now is not said to be in error at present, nor are al
   expect(page).toContain("<dt>status then</dt><dd>error</dd>");
   expect(page).toMatch(/<h1>[^<]+ flapping, now idle in us\/research<\/h1>/);
   expect(page).toContain("<dt>state</dt><dd>firing, flapping, now idle</dd>");
-  const since = `2026-11-20 09:30:25 UTC`;
-  expect(page.replaceAll(/<\/?time[^>]*>/g, "")).toContain(`<dt>now</dt><dd>idle (since ${since})`);
+  expect(page.replaceAll(/<\/?time[^>]*>/g, "")).toContain(
+    "<dt>now</dt><dd>idle (since 2026-11-20 09:30:25 UTC)",
+  );
 });
 
 it("a page that silences shows the command that does what its button does", async () => {
-  const { id, read } = await watchError();
+  const { id, read } = unchanged();
   const { text } = await read(`/incidents/${id}/silence`);
   expect(text).toMatch(/<select name="duration">\s*<option value="1h">/);
   expect(text.replaceAll(/<[^>]*>/g, "")).toContain(`sandwatch silence add ${id} --for 1h `);

@@ -4,6 +4,7 @@ import { listIncidents } from "../../src/api/operations/incidents.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { sandboxAddress, sandboxesAddress } from "../../src/web/pages/servers-address.ts";
 import { startListedService, type StatedSandbox } from "../support/listed-service.ts";
+import { share } from "../support/share.ts";
 import { watchWorld } from "../support/watched-world.ts";
 import { serveWeb } from "./support/serve-web.ts";
 
@@ -44,9 +45,11 @@ async function watch(first = few) {
   return { world, service, open };
 }
 
+const unchanged = share(() => watch());
+
 describe("the page of sandboxes", () => {
   it("lists the worst first, with servers, age and benchmark, and how many there are of each", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     const { ids, text, markup } = await open("sandboxes");
     expect(ids.slice(0, 2)).toEqual(["box-10", "silent"]);
     expect(text).toContain("all 5 error 2 unknown 1 occupied 1 idle 1 unobserved 0");
@@ -57,7 +60,7 @@ describe("the page of sandboxes", () => {
   });
 
   it("finds, filters and sorts by what the address says, and keeps it in each link", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     expect((await open("sandboxes?q=BOX&status=idle")).ids).toEqual(["box-1"]);
     expect((await open("sandboxes?benchmark=Atlas")).ids).toEqual(["box-1"]);
     expect((await open("sandboxes?name=slack&sort=-id")).ids).toEqual(["silent", "box-1"]);
@@ -72,7 +75,7 @@ describe("the page of sandboxes", () => {
   });
 
   it("is led to by a search of servers, which does not find a sandbox without servers", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     const { text, markup } = await open("servers?q=lone");
     expect(text).toContain("1 sandbox matches: lone (occupied)");
     expect(markup).toContain(`href="${escaped(sandboxAddress({ ...place, sandbox_id: "lone" }))}"`);
@@ -85,7 +88,7 @@ describe("the page of sandboxes", () => {
   });
 
   it("links servers to their sandboxes", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     const address = escaped(sandboxAddress({ ...place, sandbox_id: "box-1" }));
     expect((await open("servers")).markup).toContain(`href="${address}"`);
     const server = await open(`server?server=${encodeURIComponent("box-1/0")}`);
@@ -93,7 +96,7 @@ describe("the page of sandboxes", () => {
   });
 
   it("shows whatever a service calls its sandboxes as text", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     const page = encodeURIComponent(hostile);
     const [list, one] = [
       await open("sandboxes"),
@@ -129,7 +132,7 @@ describe("the page of a sandbox", () => {
   });
 
   it("says whose status it is where the service states none of the sandbox", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     const { text } = await open(sandboxAddress({ ...place, sandbox_id: "silent" }));
     expect(text).toContain("error for 0 s the worst of its servers, as the service states no");
     const stated = await open(sandboxAddress({ ...place, sandbox_id: "box-10" }));
@@ -137,7 +140,7 @@ describe("the page of a sandbox", () => {
   });
 
   it("is not there for a sandbox that nothing is known of", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     for (const path of ["sandbox?region=us&key=research&sandbox=none", "sandbox?sandbox=none"]) {
       const { status, text } = await open(path);
       expect([path, status]).toEqual([path, 404]);
@@ -288,7 +291,7 @@ describe("the page of a sandbox", () => {
   });
 
   it("offers to silence it with its servers", async () => {
-    const { open } = await watch();
+    const { open } = unchanged();
     const { text, markup } = await open("sandbox/silence?region=us&key=research&sandbox=a'b");
     expect(markup).toContain("&quot;sandbox_id&quot;:[&quot;a&#39;b&quot;]");
     expect(text).toContain("region=us key=research sandbox_id=a&#39;b");
