@@ -33,7 +33,6 @@ export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
 
   const workerDeps = { ...deps, deliveryClock };
   const workers = new Map<string, DeliveryWorker>();
-  let started = false;
 
   /** A worker that has run can leave work for another one. */
   const idle = async (some: () => Iterable<DeliveryWorker>): Promise<void> => {
@@ -54,12 +53,10 @@ export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
 
     freshTimes: (receiver: string) => freshTimes(deliveryClock(), giveUpAfterMs.get(receiver)),
 
-    /** Delivers to these too, once the notifier is started. */
+    /** To be called before the start. */
     add(receivers: readonly DeliveryReceiver[]): void {
       for (const settings of receivers) {
-        const worker = new DeliveryWorker(settings, workerDeps);
-        workers.set(settings.receiver.name, worker);
-        if (started) worker.start();
+        workers.set(settings.receiver.name, new DeliveryWorker(settings, workerDeps));
       }
     },
 
@@ -70,7 +67,6 @@ export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
     },
 
     start(): void {
-      started = true;
       for (const worker of workers.values()) worker.start();
     },
 

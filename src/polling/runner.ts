@@ -78,29 +78,24 @@ const latestStartFactor = 1.1;
 export class Runner<Success extends { readonly kind: "ok" }> {
   private readonly deps: RunnerDeps;
   private readonly states = new Map<Unit<Success>, UnitState>();
-  /** By their schedules. */
-  private readonly scheduled = new Map<
-    string,
-    Pick<UnitState, "ticker"> & { scheduler: Scheduler<Unit<Success>> }
-  >();
+  private readonly schedulers: Scheduler<Unit<Success>>[] = [];
   private readonly calls = new AbortController();
-  private phase: "new" | "started" | "stopped" = "new";
+  private isStopped = false;
 
   constructor(deps: RunnerDeps) {
     this.deps = deps;
   }
 
   start(): void {
-    this.phase = "started";
-    for (const { scheduler } of this.scheduled.values()) scheduler.start();
+    for (const scheduler of this.schedulers) scheduler.start();
   }
 
-  /** Runs these from now on too, once the runner is started. */
+  /** To be called before the start. */
   add(units: readonly Unit<Success>[]): void {
     for (const alike of Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule)).values()) {
       const [first] = alike;
       if (!first) continue;
-      const { ticker, scheduler } = this.schedulerOf(first.schedule);
+      const ticker = createTicker(first.schedule, this.deps.ticking);
       for (const unit of alike) {
         this.deps.limits.schedule(unit.target, ticker.intervalMs);
         this.states.set(unit, {
@@ -110,7 +105,9 @@ export class Runner<Success extends { readonly kind: "ok" }> {
           running: null,
         });
       }
+      const scheduler = this.createScheduler(ticker);
       scheduler.add(alike);
+      this.schedulers.push(scheduler);
     }
   }
 
@@ -133,9 +130,9 @@ export class Runner<Success extends { readonly kind: "ok" }> {
 
   /** Ends the calls in progress and starts no more runs; resolves when the commits in progress have ended. */
   async stop(): Promise<void> {
-    this.phase = "stopped";
+    this.isStopped = true;
     this.calls.abort();
-    await Promise.all(this.scheduled.values().map(({ scheduler }) => scheduler.stop()));
+    await Promise.all(this.schedulers.map((scheduler) => scheduler.stop()));
   }
 
   private nowMs(): number {
@@ -193,28 +190,21 @@ export class Runner<Success extends { readonly kind: "ok" }> {
   /** Runs a unit now; while it runs already, that run counts. Never rejects. */
   run(unit: Unit<Success>, deadlineMs: number): Promise<void> {
     const state = this.states.get(unit);
-    if (!state || this.phase === "stopped") return Promise.resolve();
+    if (!state || this.isStopped) return Promise.resolve();
     state.running ??= this.runOf(unit, state, deadlineMs).finally(() => {
       state.running = null;
     });
     return state.running;
   }
 
-  private schedulerOf(schedule: Schedule) {
-    const key = JSON.stringify(schedule);
-    const known = this.scheduled.get(key);
-    if (known) return known;
-    const ticker = createTicker(schedule, this.deps.ticking);
+  private createScheduler(ticker: Ticker): Scheduler<Unit<Success>> {
     const { clock, loop, runs } = this.deps;
     const run = async (unit: Unit<Success>, deadlineMs: number): Promise<void> => {
       runs.set(`${loop} ${unit.name}`, clock.now());
       await this.run(unit, deadlineMs);
       runs.set(`${loop} ${unit.name}`, clock.now());
     };
-    const made = { ticker, scheduler: createScheduler({ ticker, clock, run }) };
-    this.scheduled.set(key, made);
-    if (this.phase === "started") made.scheduler.start();
-    return made;
+    return createScheduler({ ticker, clock, run });
   }
 }
 

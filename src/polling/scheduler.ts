@@ -41,7 +41,6 @@ export interface Scheduled {
 export type Scheduler<U extends Scheduled> = ReturnType<typeof createScheduler<U>>;
 
 interface Walk {
-  isOver(): boolean;
   /** Calls back for what is due by now: a phase at the very end of a round must not be lost to a late timer. */
   end(): void;
 }
@@ -51,18 +50,14 @@ export function createScheduler<U extends Scheduled>(deps: SchedulerDeps<U>) {
   const { ticker, clock, run } = deps;
   /** By phase. */
   let slots: readonly Slot<U>[] = [];
-  const scheduled = new Set<U>();
   const underWay = new Map<U, Promise<void>>();
   const firstRunMs = new Map<U, number>();
-  let started = false;
   let stopped = false;
-  let round = { startedMs: -Infinity, lengthMs: 0 };
-  /** One for the units that were there at the start, and one for each addition since. */
-  let firstWalks: readonly Walk[] = [];
-  let roundWalks: readonly Walk[] = [];
+  let firstWalk: Walk | null = null;
+  let roundWalk: Walk | null = null;
 
   const start = (unit: U, dueMs: number, lengthMs: number): void => {
-    if (stopped || !scheduled.has(unit) || underWay.has(unit)) return;
+    if (stopped || underWay.has(unit)) return;
     const nowMs = clock.now().monotonicMs;
     // A run that starts late, as the process was held up, would otherwise be over before it began: that would
     // look like a rate limit that leaves no request.
@@ -72,9 +67,9 @@ export function createScheduler<U extends Scheduled>(deps: SchedulerDeps<U>) {
     underWay.set(unit, ended);
   };
 
-  const startFirstRuns = (added: readonly Slot<U>[]): void => {
+  const startFirstRuns = (): void => {
     const isUrgent = ({ unit }: Slot<U>): boolean => unit.isUrgent?.() ?? false;
-    const some = [...added.filter(isUrgent), ...added.filter((slot) => !isUrgent(slot))];
+    const some = [...slots.filter(isUrgent), ...slots.filter((slot) => !isUrgent(slot))];
     const startedMs = clock.now().monotonicMs;
     const count = Math.max(1, some.length);
     const apartMs = Math.min(
@@ -84,57 +79,44 @@ export function createScheduler<U extends Scheduled>(deps: SchedulerDeps<U>) {
     );
     const dueMs = (_: Slot<U>, index: number): number => startedMs + index * apartMs;
     for (const [index, slot] of some.entries()) firstRunMs.set(slot.unit, dueMs(slot, index));
-    const first = walk(clock, some, dueMs, (unit, atMs) => start(unit, atMs, ticker.intervalMs));
-    firstWalks = [...firstWalks.filter((each) => !each.isOver()), first];
+    firstWalk = walk(clock, some, dueMs, (unit, atMs) => start(unit, atMs, ticker.intervalMs));
   };
 
-  /** Before a pause of the schedule, runs are where they always are: spread over all of it they would be late. */
-  const usualMs = (): number => Math.min(round.lengthMs, ticker.intervalMs);
-
-  const dueInRoundMs = ({ phase }: Slot<U>): number =>
-    round.startedMs +
-    Math.floor((phase * Math.min(usualMs(), longestSpreadMs)) / batchMs) * batchMs;
-
-  const walkRound = (some: readonly Slot<U>[]): void => {
-    const { lengthMs } = round;
-    const latestFirstMs = usualMs() / 2;
-    const rest = walk(clock, some, dueInRoundMs, (unit, atMs) => {
+  const walkRound = (lengthMs: number): void => {
+    const startedMs = clock.now().monotonicMs;
+    // Before a pause of the schedule, runs are where they always are: spread over all of it they would be late.
+    const usualMs = Math.min(lengthMs, ticker.intervalMs);
+    const spreadMs = Math.min(usualMs, longestSpreadMs);
+    const dueMs = ({ phase }: Slot<U>): number =>
+      startedMs + Math.floor((phase * spreadMs) / batchMs) * batchMs;
+    roundWalk = walk(clock, slots, dueMs, (unit, atMs) => {
       // Right after the start a unit's phase can follow its first run too closely.
       const first = firstRunMs.get(unit);
-      if (first !== undefined && atMs - first < latestFirstMs) return;
+      if (first !== undefined && atMs - first < usualMs / 2) return;
       firstRunMs.delete(unit);
       start(unit, atMs, lengthMs);
     });
-    roundWalks = [...roundWalks, rest];
   };
 
   return {
     start(): void {
-      started = true;
-      startFirstRuns(slots);
+      startFirstRuns();
       ticker.start((lengthMs) => {
-        for (const each of roundWalks) each.end();
-        roundWalks = [];
-        round = { startedMs: clock.now().monotonicMs, lengthMs };
-        walkRound(slots);
+        roundWalk?.end();
+        walkRound(lengthMs);
       });
     },
-    /** Runs these from now on too, once the scheduler is started: the first time soon. */
+    /** To be called before the start. */
     add(units: readonly U[]): void {
-      const byPhase = (one: Slot<U>, other: Slot<U>): number => one.phase - other.phase;
-      const added = units.map((unit) => ({ unit, phase: phaseOf(unit.name) })).toSorted(byPhase);
-      for (const unit of units) scheduled.add(unit);
-      slots = [...slots, ...added].toSorted(byPhase);
-      if (!started || stopped) return;
-      startFirstRuns(added);
-      const nowMs = clock.now().monotonicMs;
-      walkRound(added.filter((slot) => dueInRoundMs(slot) > nowMs));
+      const added = units.map((unit) => ({ unit, phase: phaseOf(unit.name) }));
+      slots = [...slots, ...added].toSorted((one, other) => one.phase - other.phase);
     },
     /** Starts no more runs; resolves when those in progress have ended. */
     async stop(): Promise<void> {
       stopped = true;
       ticker.stop();
-      for (const each of [...roundWalks, ...firstWalks]) each.end();
+      roundWalk?.end();
+      firstWalk?.end();
       await Promise.all(underWay.values());
     },
   };
@@ -168,7 +150,6 @@ function walk<U>(
   };
   go();
   return {
-    isOver: () => index === slots.length,
     end() {
       cancel();
       takeDue();
