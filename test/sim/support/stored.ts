@@ -16,10 +16,11 @@ const probesShown = `select probe, region || '/' || key as target,
 /** How many rows a connection has written until now. */
 const countWrites = "select total_changes() as count";
 
-/** As the API shows them. */
+/** As the API shows them: whether one is muted, and when one fired that another incident inhibits. */
 const openIncidents = `select incidents.id, rule, coalesce(incidents.region, targets.region) as region,
     targets.region || '/' || targets.key as target, trim(sandbox_id || ' ' || coalesce(server_id, '')) as server,
-    started_at_ms, fired_at_ms, phase, clear_since_ms is not null as is_clearing, flapping, inhibited_by,
+    case when inhibited_by is null then notified_at_clock_ms else fired_at_ms end is not null as is_notified,
+    started_at_ms, phase, clear_since_ms is not null as is_clearing, flapping, inhibited_by,
     (select json_group_array(receiver) from incident_receivers where incident_id = incidents.id and notified = 1) as receivers
   from incidents left join targets on targets.id = target_id
   where subject in ('server', 'sandbox', 'target', 'region') and phase in ('pending', 'firing')`;
@@ -179,7 +180,7 @@ function incidentOf(
     phase: text("phase") === "pending" ? "pending" : "firing",
     isClearing: row["is_clearing"] === 1,
     isFlapping: row["flapping"] === 1,
-    isNotified: row["fired_at_ms"] !== null,
+    isNotified: row["is_notified"] === 1,
     receivers,
     inhibitedBy: text("inhibited_by"),
   };
