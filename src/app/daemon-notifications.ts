@@ -51,19 +51,16 @@ export function openNotifications(deps: NotificationsDeps) {
     renderReport: async (request: PageRequest) =>
       renderReport(await readReport(readHistory, request)),
   };
-  const notifier = createNotifier({
-    ...deps,
-    mayAct,
-    labelsOf,
-    outbox: store.outbox,
-    giveUpAfterMs: new Map(alerts.receivers.map((each) => [each.name, each.giveUpAfterMs])),
-  });
+  const configured = alerts.receivers.map((settings) => ({
+    ...settings,
+    receiver: createReceiver(settings, common),
+  }));
+  const giveUpAfterMs = new Map(configured.map((each) => [each.name, each.giveUpAfterMs]));
+  const notifier = createNotifier(
+    { ...deps, mayAct, labelsOf, outbox: store.outbox, giveUpAfterMs },
+    configured.filter(({ type }) => type !== "heartbeat"),
+  );
   commits.onOutbox(notifier.wake);
-  const receivers = alerts.receivers.map((settings) => {
-    const receiver = createReceiver(settings, common);
-    if (settings.type !== "heartbeat") notifier.add([{ ...settings, receiver }]);
-    return receiver;
-  });
 
   /** Judges receivers again, also while nothing is delivered to them. Incidents of removed ones end. */
   const review: Chore = {
@@ -93,12 +90,12 @@ export function openNotifications(deps: NotificationsDeps) {
     reportContext: { ...sending, commits, reportSending: scheduled.sending },
     start(): void {
       notifier.start();
-      for (const receiver of receivers) receiver.start?.();
+      for (const { receiver } of configured) receiver.start?.();
     },
     /** Lets attempts in flight end for some seconds, unless this process may not act any more. */
     async stop(): Promise<void> {
       await notifier.stop({ graceMs: mayAct() ? deliveryGraceMs : 0 });
-      await Promise.all(receivers.map(async (receiver) => receiver.close?.()));
+      await Promise.all(configured.map(async ({ receiver }) => receiver.close?.()));
     },
   };
 }

@@ -48,17 +48,18 @@ interface FleetRunnersDeps extends DaemonCore, DaemonCalls {
 export function createFleetRunners(deps: FleetRunnersDeps) {
   const { config, fleet, clock, wakeAt, log } = deps;
   const running = { ...deps, ticking: { clock, wakeAt, log } };
-  const polling = new Runner<Listed>({ ...running, loop: "polls" });
-  // Probes that fail leave polls their own budget.
-  const budget = createRetryBudget(retryShare);
-  const probing = new Runner<Answered>({ ...running, loop: "probes", budget });
   const { targets, pools, probes } = fleet;
   const { schedule } = config.poll;
   const watch = createPoolWatch({ ...deps, pools });
   const polls = createTargetUnits(targets, { ...deps, schedule, pools: watch });
   const unitOf = new Map(polls.map((unit) => [unit.name, unit]));
-  polling.add(polls);
-  probing.add(createProbeUnits(probes, { ...deps, targets }));
+  const polling = new Runner<Listed>({ ...running, loop: "polls" }, polls);
+  // Probes that fail leave polls their own budget.
+  const budget = createRetryBudget(retryShare);
+  const probing = new Runner<Answered>(
+    { ...running, loop: "probes", budget },
+    createProbeUnits(probes, { ...deps, targets }),
+  );
   return {
     /** Polls a target at once. */
     pollNow: async (target: Target): Promise<void> => {

@@ -13,7 +13,10 @@ const mostSlewMs = 1_000;
 export type Notifier = ReturnType<typeof createNotifier>;
 
 /** Brings what is in the outbox to the receivers, with a worker for each. The receivers are not closed here. */
-export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
+export function createNotifier(
+  { giveUpAfterMs, ...deps }: NotifierDeps,
+  receivers: readonly DeliveryReceiver[],
+) {
   const { clock } = deps;
   const start = clock.now();
   // UTC at the start plus the time since then on the monotonic clock: a stepped wall clock neither
@@ -32,7 +35,9 @@ export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
   };
 
   const workerDeps = { ...deps, deliveryClock };
-  const workers = new Map<string, DeliveryWorker>();
+  const workers = new Map(
+    receivers.map((settings) => [settings.receiver.name, new DeliveryWorker(settings, workerDeps)]),
+  );
 
   /** A worker that has run can leave work for another one. */
   const idle = async (some: () => Iterable<DeliveryWorker>): Promise<void> => {
@@ -52,13 +57,6 @@ export function createNotifier({ giveUpAfterMs, ...deps }: NotifierDeps) {
     wake,
 
     freshTimes: (receiver: string) => freshTimes(deliveryClock(), giveUpAfterMs.get(receiver)),
-
-    /** To be called before the start. */
-    add(receivers: readonly DeliveryReceiver[]): void {
-      for (const settings of receivers) {
-        workers.set(settings.receiver.name, new DeliveryWorker(settings, workerDeps));
-      }
-    },
 
     /** Does all that is due now, and resolves when the attempts have ended. */
     async runOnce(): Promise<void> {

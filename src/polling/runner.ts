@@ -78,37 +78,22 @@ const latestStartFactor = 1.1;
 export class Runner<Success extends { readonly kind: "ok" }> {
   private readonly deps: RunnerDeps;
   private readonly states = new Map<Unit<Success>, UnitState>();
-  private readonly schedulers: Scheduler<Unit<Success>>[] = [];
+  /** One for all units with the same schedule. */
+  private readonly schedulers: readonly Scheduler<Unit<Success>>[];
   private readonly calls = new AbortController();
   private isStopped = false;
 
-  constructor(deps: RunnerDeps) {
+  constructor(deps: RunnerDeps, units: readonly Unit<Success>[]) {
     this.deps = deps;
+    const bySchedule = Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule));
+    this.schedulers = [...bySchedule.values()].flatMap((alike) => {
+      const [first] = alike;
+      return first ? [this.createScheduler(first.schedule, alike)] : [];
+    });
   }
 
   start(): void {
     for (const scheduler of this.schedulers) scheduler.start();
-  }
-
-  /** To be called before the start. */
-  add(units: readonly Unit<Success>[]): void {
-    for (const alike of Map.groupBy(units, ({ schedule }) => JSON.stringify(schedule)).values()) {
-      const [first] = alike;
-      if (!first) continue;
-      const ticker = createTicker(first.schedule, this.deps.ticking);
-      for (const unit of alike) {
-        this.deps.limits.schedule(unit.target, ticker.intervalMs);
-        this.states.set(unit, {
-          ticker,
-          refusal: notRefused,
-          observedUntilMs: null,
-          running: null,
-        });
-      }
-      const scheduler = this.createScheduler(ticker);
-      scheduler.add(alike);
-      this.schedulers.push(scheduler);
-    }
   }
 
   /** Runs a unit now, also during the back-off after its key was refused. Never rejects. */
@@ -197,14 +182,20 @@ export class Runner<Success extends { readonly kind: "ok" }> {
     return state.running;
   }
 
-  private createScheduler(ticker: Ticker): Scheduler<Unit<Success>> {
-    const { clock, loop, runs } = this.deps;
+  private createScheduler(schedule: Schedule, units: readonly Unit<Success>[]) {
+    const { clock, loop, runs, limits, ticking } = this.deps;
+    const ticker = createTicker(schedule, ticking);
+    for (const unit of units) {
+      limits.schedule(unit.target, ticker.intervalMs);
+      const refusal = notRefused;
+      this.states.set(unit, { ticker, refusal, observedUntilMs: null, running: null });
+    }
     const run = async (unit: Unit<Success>, deadlineMs: number): Promise<void> => {
       runs.set(`${loop} ${unit.name}`, clock.now());
       await this.run(unit, deadlineMs);
       runs.set(`${loop} ${unit.name}`, clock.now());
     };
-    return createScheduler({ ticker, clock, run });
+    return createScheduler({ units, ticker, clock, run });
   }
 }
 

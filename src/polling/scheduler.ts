@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Ticker } from "./ticker.ts";
 
 export interface SchedulerDeps<U> {
+  readonly units: readonly U[];
   readonly ticker: Ticker;
   readonly clock: Clock;
   /** Never rejects. `deadlineMs`: when its next run is due, monotonic. */
@@ -49,7 +50,9 @@ interface Walk {
 export function createScheduler<U extends Scheduled>(deps: SchedulerDeps<U>) {
   const { ticker, clock, run } = deps;
   /** By phase. */
-  let slots: readonly Slot<U>[] = [];
+  const slots: readonly Slot<U>[] = deps.units
+    .map((unit) => ({ unit, phase: phaseOf(unit.name) }))
+    .toSorted((one, other) => one.phase - other.phase);
   const underWay = new Map<U, Promise<void>>();
   const firstRunMs = new Map<U, number>();
   let stopped = false;
@@ -105,11 +108,6 @@ export function createScheduler<U extends Scheduled>(deps: SchedulerDeps<U>) {
         roundWalk?.end();
         walkRound(lengthMs);
       });
-    },
-    /** To be called before the start. */
-    add(units: readonly U[]): void {
-      const added = units.map((unit) => ({ unit, phase: phaseOf(unit.name) }));
-      slots = [...slots, ...added].toSorted((one, other) => one.phase - other.phase);
     },
     /** Starts no more runs; resolves when those in progress have ended. */
     async stop(): Promise<void> {

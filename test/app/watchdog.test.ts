@@ -137,6 +137,7 @@ it.each([
   const friday = `2026-11-20T${startsAt}+01:00`;
   const { clock, config, silentAfter, noteRun } = watchPolls(schedule, friday, keys);
   const scheduler = createScheduler<{ readonly name: string }>({
+    units: keys.map((name) => ({ name })),
     ticker: createTicker(config.poll.schedule, {
       clock,
       wakeAt: (utcMs, onDue) => clock.setTimer(utcMs - clock.now().utcMs, onDue),
@@ -145,7 +146,6 @@ it.each([
     clock,
     run: async ({ name }) => noteRun(name),
   });
-  scheduler.add(keys.map((name) => ({ name })));
   scheduler.start();
   /** In steps, as a run ends only between them. */
   const pass = async (until: string): Promise<void> => {

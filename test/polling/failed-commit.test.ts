@@ -47,16 +47,18 @@ async function pollTogether(keys: readonly string[]) {
     log,
     clock,
   });
-  const runner = new Runner<Listed>({
-    loop: "polls",
-    limits: new KeyLimits(clock, { requests: 1_000, perMs: 1_000 }),
-    budget: createRetryBudget(retryShare),
-    random: () => 0.5,
-    runs: new Map(),
-    ticking: { clock, log },
-    clock,
-  });
-  runner.add(units);
+  const runner = new Runner<Listed>(
+    {
+      loop: "polls",
+      limits: new KeyLimits(clock, { requests: 1_000, perMs: 1_000 }),
+      budget: createRetryBudget(retryShare),
+      random: () => 0.5,
+      runs: new Map(),
+      ticking: { clock, log },
+      clock,
+    },
+    units,
+  );
   return {
     kysely,
     clock,

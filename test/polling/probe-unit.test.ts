@@ -64,16 +64,18 @@ async function start(answer: Answer, more: Partial<Probe> = {}) {
     clock,
   });
   if (!unit) throw new Error("a probe with a key is run");
-  const probing = new Runner<Answered>({
-    loop: "probes",
-    limits,
-    budget: createRetryBudget(0),
-    random: () => 0.5,
-    runs: new Map(),
-    ticking: { clock, log },
-    clock,
-  });
-  probing.add([unit]);
+  const probing = new Runner<Answered>(
+    {
+      loop: "probes",
+      limits,
+      budget: createRetryBudget(0),
+      random: () => 0.5,
+      runs: new Map(),
+      ticking: { clock, log },
+      clock,
+    },
+    [unit],
+  );
   return {
     world,
     peer,

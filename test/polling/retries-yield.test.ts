@@ -38,16 +38,18 @@ async function pollRegions(requests: number, rounds: number) {
       throw error;
     },
   }));
-  const runner = new Runner<typeof ok>({
-    loop: "polls",
-    limits: new KeyLimits(clock, { requests, perMs: second }),
-    budget: createRetryBudget(1),
-    random: () => 0.5,
-    runs: new Map(),
-    ticking: { clock, log: { warn() {} } },
-    clock,
-  });
-  runner.add(units);
+  const runner = new Runner<typeof ok>(
+    {
+      loop: "polls",
+      limits: new KeyLimits(clock, { requests, perMs: second }),
+      budget: createRetryBudget(1),
+      random: () => 0.5,
+      runs: new Map(),
+      ticking: { clock, log: { warn() {} } },
+      clock,
+    },
+    units,
+  );
   runner.start();
   for (let passedMs = 0; passedMs < rounds * roundMs; passedMs += 50) {
     clock.advance(50);

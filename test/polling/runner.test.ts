@@ -39,16 +39,18 @@ function start(
     },
   }));
   const limits = new KeyLimits(clock, { requests: 1_000, perMs: second });
-  const runner = new Runner<typeof ok>({
-    loop: "probes",
-    limits,
-    budget: createRetryBudget(1),
-    random: () => 0.5,
-    runs: noted,
-    ticking: { clock, log: { warn() {} } },
-    clock,
-  });
-  runner.add(units);
+  const runner = new Runner<typeof ok>(
+    {
+      loop: "probes",
+      limits,
+      budget: createRetryBudget(1),
+      random: () => 0.5,
+      runs: noted,
+      ticking: { clock, log: { warn() {} } },
+      clock,
+    },
+    units,
+  );
   const pass = async (seconds: number): Promise<void> => {
     for (let time = 0; time < seconds; time += 1) {
       clock.advance(second);

@@ -20,6 +20,7 @@ function start(
   const runs: { readonly name: string; readonly atMs: number; readonly leftMs: number }[] = [];
   const schedule = { kind: "every", ms: roundSeconds * second } as const;
   const scheduler = createScheduler<Scheduled>({
+    units: names.map((name) => ({ name, isUrgent: () => isUrgent(name) })),
     ticker: createTicker(schedule, { clock, log: { warn() {} } }),
     clock,
     run({ name }, deadlineMs) {
@@ -28,7 +29,6 @@ function start(
       return Promise.resolve();
     },
   });
-  scheduler.add(names.map((name) => ({ name, isUrgent: () => isUrgent(name) })));
   scheduler.start();
   return {
     clock,

@@ -85,34 +85,36 @@ export function openDelivery(
   const logged: string[] = [];
   const waiting: { line: string; resolve: () => void }[] = [];
   let incidents = 0;
-  const notifier: Notifier = createNotifier({
-    outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
-    giveUpAfterMs: new Map(),
-    mayAct: options.mayAct ?? (() => true),
-    labelsOf: () => ({}),
-    runs: new Map(),
-    judge: {
-      receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
-      newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
+  const notifier: Notifier = createNotifier(
+    {
+      outbox: { ...store.outbox, ...options.outbox?.(store.outbox) },
+      giveUpAfterMs: new Map(),
+      mayAct: options.mayAct ?? (() => true),
+      labelsOf: () => ({}),
+      runs: new Map(),
+      judge: {
+        receivers: wantAll(receivers.map(({ receiver }) => receiver.name)),
+        newIncidentId: () => `receiver-incident-${(incidents += 1)}`,
+      },
+      suppressions: { at: () => noSuppressions },
+      commits: {
+        publish: async ({ incidents: { outbox }, atMs }) =>
+          void (outbox.length > 0 && notifier.wake(atMs)),
+      },
+      clock,
+      random,
+      log: keepLog((event, { receiver }) => {
+        logged.push(`${event} ${receiver}`);
+        waiting.filter(({ line }) => line === logged.at(-1)).forEach(({ resolve }) => resolve());
+      }),
+      observe: {
+        attemptFailed: (receiver, reason) => void observed.push(`failed ${receiver} ${reason}`),
+        delivered: (receiver, seconds) => void observed.push(`delivered ${receiver} ${seconds}s`),
+        dead: (receiver, reason) => void observed.push(`dead ${receiver} ${reason}`),
+      },
     },
-    suppressions: { at: () => noSuppressions },
-    commits: {
-      publish: async ({ incidents: { outbox }, atMs }) =>
-        void (outbox.length > 0 && notifier.wake(atMs)),
-    },
-    clock,
-    random,
-    log: keepLog((event, { receiver }) => {
-      logged.push(`${event} ${receiver}`);
-      waiting.filter(({ line }) => line === logged.at(-1)).forEach(({ resolve }) => resolve());
-    }),
-    observe: {
-      attemptFailed: (receiver, reason) => void observed.push(`failed ${receiver} ${reason}`),
-      delivered: (receiver, seconds) => void observed.push(`delivered ${receiver} ${seconds}s`),
-      dead: (receiver, reason) => void observed.push(`dead ${receiver} ${reason}`),
-    },
-  });
-  notifier.add(receivers);
+    receivers,
+  );
   return {
     notifier,
     receivers,

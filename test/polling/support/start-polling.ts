@@ -100,16 +100,18 @@ export function startPolling(
   });
   if (!unit) throw new Error("a target with a key is polled");
   const other = { ...unit, name: "another" };
-  const polling = new Runner<Listed>({
-    loop: "polls",
-    limits: new KeyLimits(clock, { requests: 1_000, perMs: second }),
-    budget: createRetryBudget(retryShare),
-    random: () => 0.5,
-    runs: new Map(),
-    ticking: { clock, log },
-    clock,
-  });
-  polling.add([unit, other]);
+  const polling = new Runner<Listed>(
+    {
+      loop: "polls",
+      limits: new KeyLimits(clock, { requests: 1_000, perMs: second }),
+      budget: createRetryBudget(retryShare),
+      random: () => 0.5,
+      runs: new Map(),
+      ticking: { clock, log },
+      clock,
+    },
+    [unit, other],
+  );
   return {
     clock,
     polling,
