@@ -1,11 +1,7 @@
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { longestFirst } from "./test/support/longest-first.ts";
 import { testTimeoutMs } from "./test/support/test-timeout.ts";
-
-// The next run need not strip and compile what is unchanged. Workers inherit it.
-process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, ".vitest/compile-cache");
 
 export default defineConfig({
   test: {
