@@ -258,7 +258,7 @@ export class IncidentEngine {
     return muted;
   }
 
-  /** Those that are notified if it fires now, and what keeps others from it. */
+  /** Finds those that are notified if it fires now, and what keeps others from it. */
   private suppressionOf(judged: Judged): Suppression {
     const { rule, subject, event, observed, inhibitors, before } = judged;
     const holds = event.kind === "holds";

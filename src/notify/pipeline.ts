@@ -21,7 +21,7 @@ export interface WorkerDeps extends RecorderDeps {
   /** Whole milliseconds of a clock that is not affected by steps of the wall clock. */
   readonly deliveryClock: () => number;
   readonly random: Random;
-  /** Whether this process may deliver now. */
+  /** Says whether this process may deliver now. */
   readonly mayAct: () => boolean;
   readonly labelsOf: LabelsOf;
   /** When the worker of each receiver last looked at the outbox: "deliveries oncall". */

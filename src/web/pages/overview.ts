@@ -113,7 +113,7 @@ interface OverviewDeps extends PageDeps {
   readonly keys: LabelledKeys;
 }
 
-/** What is of some keys, and what is of none. */
+/** Keeps what is of some keys, and what is of none. */
 function ofKeys(view: StatusView, keys: readonly string[]): StatusView {
   const { targets, probes, incidentsWithoutTarget } = view;
   const isOf = (key: string | null): boolean => key === null || keys.includes(key);
